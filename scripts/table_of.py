@@ -4,13 +4,15 @@
     python scripts/table_of.py lists FOLDER|TABLE TABLE.csv --files train.txt test.txt    parts of the listed images
     python scripts/table_of.py matlab FILE|FOLDER TABLE.csv      labels and parts of images, as MATLAB writes them
     python scripts/table_of.py yolo FOLDER TABLE.csv --folders images labels     the classes of the boxes in each image
+    python scripts/table_of.py voc FOLDER TABLE.csv              the same for Pascal VOC, with its parts
     python scripts/table_of.py coco FILE.json|FOLDER TABLE.csv   COCO's JSON, one file or one for each part
     python scripts/table_of.py join LABELS.csv IMAGES.csv TABLE.csv --on COLUMN
     python scripts/table_of.py paired TEXTS LABELS FOLDER       lines of texts and of labels; two files for each part
-    python scripts/table_of.py texts FILE TABLE.csv              lists of texts or words in JSON, Parquet files
-    python scripts/table_of.py texts FOLDER|FILE FOLDER          Parquet files of several parts, JSON with parts
+    python scripts/table_of.py texts FILE TABLE.csv              lists of texts or words in JSON, Parquet, ARFF
+    python scripts/table_of.py texts FOLDER|FILE FOLDER          files of several parts, JSON with parts
     python scripts/table_of.py both FILE|FOLDER TABLE.csv|FOLDER --columns A B    two columns of texts as one, text
     python scripts/table_of.py files FOLDER TABLE.csv            tables of one class each, as one with a column class
+    python scripts/table_of.py folders FOLDER TABLE.csv          the texts in files, and the folders that they are in
     python scripts/table_of.py labels FILE TABLE.csv --column A     one row for each image, from one for each label
     python scripts/table_of.py split FILE FOLDER --column PART      a table for each part that a column names
     python scripts/table_of.py cvat FILE.xml TABLE.csv           classes of images, as CVAT writes them
@@ -22,9 +24,9 @@
 
 The columns of names are image, folder1, folder2, ... (folder1 is the outermost one below FOLDER), folders (all of
 them), inner (all without the outermost one), kind (the last folder without its numbers), rest (the name without that of
-its last folder), letters (the first ones), last (what follows the last sign), part1, part2, ... (the name, cut at
-signs), and letters1, letters2, ... (parts such as AN3 without their numbers). If the outermost folders are parts, such
-as trainA, there are also part and class (A).
+its last folder), letters (the first ones), first and last (what precedes and follows the last sign), part1, part2, ...
+(the name, cut at signs), and letters1, letters2, ... (parts such as AN3 without their numbers). If the outermost
+folders are parts, such as trainA, there are also part and class (A).
 """
 
 import argparse
@@ -174,6 +176,7 @@ def of_names(folder: Path) -> Iterable[Row]:
             row["rest"] = re.sub(r"^[\W_]+", "", stem.removeprefix(folders[-1]))
         letters = re.match(r"[A-Za-z]+([_ -][A-Za-z]+)*", stem)
         row |= {"letters": letters[0] if letters else "", "last": set_parts.cut(stem)[-1]}
+        row["first"] = re.sub(r"[ _-][^ _-]*$", "", stem)
         for number, part in enumerate(set_parts.cut(stem), 1):
             row[f"part{number}"] = part
             if each := NUMBERED.match(part):
@@ -508,6 +511,14 @@ def of_files(folder: Path) -> Iterable[Row]:
         yield from (row | {"class": file.stem} for row in rows_of(file))
 
 
+def of_folders(folder: Path) -> Iterable[Row]:
+    """Yield each text with the names of its folders: folder1 is the outermost one below ``folder``."""
+    for file in below(folder, ".txt"):
+        folders = file.relative_to(folder).parts[:-1]
+        if folders:
+            yield {"text": text_of(file)} | {f"folder{number}": name for number, name in enumerate(folders, 1)}
+
+
 def of_labels(file: Path, column: str) -> Iterable[Row]:
     """Yield a row for each image of a table with rows such as ID_1_epidural and 0 or 1."""
     images: dict[str, Row] = {}
@@ -529,6 +540,21 @@ def of_split(file: Path, column: str) -> Parts:
         cell = str(row.pop(column, "")).strip()
         parts[set_parts.role_of(cell) or cell] += [row]
     return parts
+
+
+def of_voc(folder: Path) -> Iterable[Row]:
+    """Yield the row of each image with the objects in its file of Pascal VOC, and its part in ImageSets/Main."""
+    find, parts = finder(images_below(folder)), dict[str, str]()
+    for file in below(folder, *(f"ImageSets/Main/{part}.txt" for part in ("train", "val", "test"))):
+        parts |= dict.fromkeys(text_of(file).split(), set_parts.role_of(file.stem))
+    for file in below(folder, ".xml"):
+        with reading(file):
+            content = ElementTree.parse(file).getroot()  # noqa: S314  (a file of the user's own)
+        names = list(filter(None, (each.findtext("name", "").strip() for each in content.iter("object"))))
+        image = find(content.findtext("filename") or file.stem) or find(file.stem)
+        if content.tag == "annotation" and names and image and (not parts or file.stem in parts):
+            part = {"part": parts[file.stem]} if parts else {}
+            yield {"image": image, "label": names[0], "labels": "|".join(dict.fromkeys(names))} | part
 
 
 def of_cvat(file: Path) -> Iterable[Row]:
@@ -616,17 +642,33 @@ def rows_of(file: Path) -> list[Row]:
 
 
 def of_texts(source: Path) -> Iterable[Row] | Parts:
-    """Return the rows of a Parquet or JSON file, or of each part: of several Parquet files, or lists in JSON."""
+    """Return the rows of a Parquet, ARFF or JSON file, or of each part: of several files, or lists in JSON."""
     parts: Parts = defaultdict(list)
-    for file in below(source, ".parquet", deep=False) if source.is_dir() else []:
-        parts[set_parts.role_of(file.stem) or "train"] += _flat(of_parquet(file))
+    for file in below(source, ".parquet", ".arff", deep=False) if source.is_dir() else []:
+        rows = of_arff(file) if file.suffix == ".arff" else _flat(of_parquet(file))
+        parts[set_parts.role_of(file.stem) or "train"] += rows
     if source.is_dir() and not parts:
-        raise ZooError(f"{source} has no Parquet files", "Name the folder that directly contains them.")
+        raise ZooError(f"{source} has no Parquet or ARFF files", "Name the folder that directly contains them.")
+    if source.suffix == ".arff":
+        return of_arff(source)
     content = json_of(source) if source.suffix == ".json" else None
     for name, values in content.items() if isinstance(content, dict) else ():
         if (part := set_parts.role_of(name)) and isinstance(values, list):
             parts[part] += _of_lists(values)
     return parts or _flat(of_parquet(source) if source.suffix == ".parquet" else of_json(source))
+
+
+def of_arff(file: Path) -> Iterable[Row]:
+    """Yield the rows of a table as Weka writes it, https://waikato.github.io/weka-wiki/formats_and_processing/arff/."""
+    head, *body = re.split(r"^@data.*$", text_of(file), maxsplit=1, flags=re.IGNORECASE | re.MULTILINE)
+    names = re.findall(r"^@attribute\s+('[^']*'|\"[^\"]*\"|\S+)", head, re.IGNORECASE | re.MULTILINE)
+    lines = [line for line in "".join(body).splitlines() if line.strip() and not line.startswith("%")]
+    if any(line.lstrip().startswith("{") for line in lines):
+        raise ZooError(f"{file} has only the values that are not zero (sparse ARFF)", "Convert it with Weka first.")
+    sign = re.search(r"(?:^|,)\s*(['\"])", "\n".join(lines), re.MULTILINE)
+    plain = (re.sub(r"\\[ntr]", " ", line) for line in lines)
+    for row in csv.reader(plain, quotechar=sign[1] if sign else "'", escapechar="\\", skipinitialspace=True):
+        yield dict(zip((name.strip("'\"") for name in names), row, strict=False))
 
 
 def _flat(rows: Iterable[Row]) -> Iterable[Row]:
@@ -750,12 +792,14 @@ KINDS = {
     "lists": Kind(of_lists, "images that {0} lists", "--files", "+"),
     "matlab": Kind(of_matlab, "records or labels of images in .mat files"),
     "yolo": Kind(of_yolo, "images in folders named {0}", "--folders", 2),
+    "voc": Kind(of_voc, "files of Pascal VOC, .xml, for its images"),
     "coco": Kind(of_coco, "annotations of its images"),
     "join": Kind(of_two, "rows with the same {0}", "--on", sources=2),
     "paired": Kind(of_paired, "lines", sources="+"),
     "texts": Kind(of_texts, "objects or rows"),
     "both": Kind(of_both_in, "rows with {0} and {1}", "--columns", 2),
     "files": Kind(of_files, "rows in .csv tables"),
+    "folders": Kind(of_folders, "texts, .txt, in folders"),
     "split": Kind(of_split, "rows with {0}", "--column"),
     "labels": Kind(of_labels, "rows with {0}", "--column"),
     "cvat": Kind(of_cvat, "images with tags"),

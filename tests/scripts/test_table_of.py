@@ -61,7 +61,8 @@ def test_coco_whose_ids_have_the_names_of_their_kinds(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "options", "has"), [("both", ["--columns", "a", "b"], "no tables"), ("texts", [], "no Parquet files")]
+    ("kind", "options", "has"),
+    [("both", ["--columns", "a", "b"], "no tables"), ("texts", [], "no Parquet or ARFF files")],
 )
 def test_a_folder_without_files_is_an_error(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str, options: list[str], has: str

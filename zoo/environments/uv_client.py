@@ -5,8 +5,9 @@ import re
 import subprocess
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
-from zoo.core import console, processes
+from zoo.core import console, processes, schema
 from zoo.core.errors import MissingInterpreterError, ZooError
 from zoo.environments import interpreters, package_index
 
@@ -125,45 +126,21 @@ def is_unreachable(outcome: CompletedCommand) -> bool:
 
 
 def reason(outcome: CompletedCommand) -> tuple[str, str]:
+    """Return why uv failed, and what to do, from ``uv_client.yaml``."""
     if outcome.mentions(*DISK_FULL):
         return "the disk is full", SPACE_REMEDY
-    if outcome.mentions("hash mismatch"):
-        return (
-            "a downloaded file differs from the one in the lock (hash mismatch) and was not installed",
-            "If a mirror is configured, it may serve altered files; if not, try again later.",
-        )
-    pin = missing_cpu_build(outcome)
-    if pin:
-        return (
-            f"{pin}, PyTorch's build without CUDA, was not found on a reachable package index or in the folders of "
-            "UV_FIND_LINKS",
-            f"PyTorch has a separate index for CPU wheels. Download the file of {pin} for this Python from it, "
-            "set UV_FIND_LINKS to its folder, and run the same command again.",
-        )
-    if is_network(outcome) and outcome.mentions("certificate"):
-        return (
-            "uv does not trust the certificate of the package index; a proxy that inspects encrypted traffic uses "
-            "its own certificate",
-            "Set SSL_CERT_FILE to the file with the certificates of your network, or UV_SYSTEM_CERTS=true if the "
-            "system trusts them, and run the same command again.",
-        )
-    if is_network(outcome):
-        return (
-            "the package index could not be reached, and uv's cache does not contain all required files",
-            "Connect to the network (or set UV_DEFAULT_INDEX to a mirror you can reach) and run the same "
-            "command again; later builds work from the cache.",
-        )
-    if outcome.mentions("no wheel", "no matching distribution"):
-        return (
-            "a package of the lock has no build for this Python and system",
-            "Choose another stack for this machine.",
-        )
-    if outcome.mentions("no solution found"):
-        return (
-            "no set of versions satisfies its requirements as of its date",
-            "Change the requirements or the date.",
-        )
-    return "the installer failed; its message is above", ""
+    pin, network = missing_cpu_build(outcome), is_network(outcome)
+    causes = {
+        "altered": outcome.mentions("hash mismatch"),
+        "cpu_build": pin is not None,
+        "certificate": network and outcome.mentions("certificate"),
+        "network": network,
+        "no_build": outcome.mentions("no wheel", "no matching distribution"),
+        "no_solution": outcome.mentions("no solution found"),
+    }
+    cause = next((name for name, applies in causes.items() if applies), "unknown")
+    row = schema.read_yaml(Path(__file__).with_suffix(".yaml"))[cause]
+    return row["why"].format(pin=pin), row["remedy"].format(pin=pin)
 
 
 def ensure_interpreter(wanted: str, arch: str) -> interpreters.Interpreter:

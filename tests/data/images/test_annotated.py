@@ -3,6 +3,7 @@
 import json
 import shutil
 import subprocess
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -411,3 +412,24 @@ def test_coco_files_of_parts_become_tables_of_labels(tmp_path: Path) -> None:
     with pytest.raises(ZooError, match="boxes around objects") as caught:
         folder_scan.scan(str(tmp_path / "train"))
     assert f"python scripts/table_of.py coco {tmp_path}/train/_annotations.coco.json" in caught.value.remedy
+
+
+@pytest.mark.parametrize("parted", [False, True])
+def test_files_of_pascal_voc_become_a_table(tmp_path: Path, parted: bool) -> None:
+    names = [*(f"{number:03d}" for number in range(8))]
+    lay(tmp_path, *(f"JPEGImages/{name}.jpg" for name in names))
+    (tmp_path / "Annotations").mkdir()
+    for number, name in enumerate(names):
+        objects = "".join(f"<object><name>{kind}</name></object>" for kind in ("cat", "dog")[number % 2 :])
+        content = f"<annotation><filename>{name}.jpg</filename>{objects}</annotation>"
+        (tmp_path / "Annotations" / f"{name}.xml").write_text(content)
+    if parted:
+        (tmp_path / "ImageSets/Main").mkdir(parents=True)
+        (tmp_path / "ImageSets/Main/train.txt").write_text("\n".join(names[:6]))
+        (tmp_path / "ImageSets/Main/val.txt").write_text(f"{names[6]}\n")
+    with pytest.raises(ZooError, match="a data set for detection") as caught:
+        folder_scan.scan(str(tmp_path))
+    given = scripts.table_written(caught.value.remedy)
+    listing = image_table.scan(DataSettings(name="image_table", **given))  # type: ignore[arg-type]
+    assert listing.class_names == ["cat", "dog"]
+    assert Counter(listing.parts) == ({"train": 6, "validation": 1} if parted else {})

@@ -411,7 +411,7 @@ def test_files_that_are_no_tables(tmp_path: Path) -> None:
     )
     alone = refused(write(tmp_path / "alone" / "a.csv", "id,class", "1,a", "2,b"))
     assert "is not a folder that contains images, and data.images names no other" in alone.message
-    assert alone.remedy.startswith("Give the folder of the images with data.images=DIR")
+    assert "Give the folder of the images with data.images=DIR" in alone.remedy
     assert "a.csv is empty" in refused(write(tmp_path / "alone" / "a.csv")).message
     lay(tmp_path / "none", "a.bin")
     assert "contains no table" in refused(tmp_path / "none").message
@@ -1261,3 +1261,31 @@ def test_a_column_of_files_holds_no_classes(tmp_path: Path) -> None:
     error = refused(write(tmp_path / "dmos.csv", "dist_img,ref_img,dmos,var", *lines))
     assert "column dmos holds numbers" in error.message
     assert "data.target=number" in str(error.remedy)
+
+
+def test_the_only_folder_of_images_next_to_that_of_the_table_is_named(tmp_path: Path) -> None:
+    """RAF-DB: EmoLabel/list.txt and Image/original/1.jpg."""
+    lay(tmp_path / "Image", *(f"original/train_{number}.jpg" for number in range(6)))
+    table = write(tmp_path / "EmoLabel" / "list.txt", *rows("train_{}.jpg 1", "train_{}.jpg 2"))
+    assert refused(table).remedy.startswith(f"Those next to it are in data.images={tmp_path / 'Image'}. Give")
+    listing = scan(table, images=str(tmp_path / "Image"))
+    assert (listing.class_names, len(listing.names)) == (["1", "2"], 6)
+
+
+def test_names_of_images_that_no_column_holds_may_end_with_the_class(tmp_path: Path) -> None:
+    """Chinese MNIST: a column of codes, and input_1_2_3.jpg with the code at the end."""
+    numbers = [(suite, code) for suite in range(1, 6) for code in range(1, 4)]
+    lay(tmp_path / "data", *(f"input_{suite}_7_{code}.jpg" for suite, code in numbers))
+    table = write(
+        tmp_path / "all.csv", "suite_id,code,value", *(f"{suite},{code},{code - 1}" for suite, code in numbers)
+    )
+    given = scripts.table_written(refused(table).remedy)
+    assert (given["label_column"], given["images"]) == ("last", str(tmp_path / "data"))
+
+
+def test_two_diagnoses_are_a_question(tmp_path: Path) -> None:
+    """PH2: other columns have fewer values, and are not chosen."""
+    lay(tmp_path, *(f"{number}.png" for number in range(12)))
+    lines = rows("{}.png,nevus,0,AT", "{}.png,melanoma,2,T", "{}.png,nevus,1,AT", count=12)
+    error = refused(write(tmp_path / "a.csv", "Name,Histological Diagnosis,Clinical Diagnosis,Pigment Network", *lines))
+    assert "several columns may hold the classes: Histological Diagnosis, Clinical Diagnosis" in error.message

@@ -170,8 +170,9 @@ def test_a_part_beside_the_classes_that_it_repeats_is_no_class(tmp_path: Path) -
         folder = tmp_path / "set" / name
         folder.mkdir(parents=True)
         Image.new("RGB", (8, 8)).save(folder / "a.png")
-    with pytest.raises(ZooError, match=r"val has the subfolders cat, dog, which also exist next"):
+    with pytest.raises(ZooError, match=r"val has the subfolders cat, dog, which also exist next") as caught:
         folder_scan.scan(str(tmp_path / "set"), "auto")
+    assert f"A copy: give it alone: data.root={tmp_path / 'set' / 'val'}." in caught.value.remedy
     assert folder_scan.scan(str(tmp_path / "set"), "classes").class_names == ["cat", "dog", "val"]
 
 
@@ -501,7 +502,7 @@ def test_a_part_of_names_with_a_number_is_a_class_without_it(tmp_path: Path) -> 
     with pytest.raises(ZooError, match="no class folders") as caught:
         folder_scan.scan(str(tmp_path / "jaffe"))
     assert scripts.table_written(caught.value.remedy)["label_column"].startswith("letters2")
-    assert "KA.AN1.2.png,,,,KA,2,KA,AN1,AN,2" in (tmp_path / "jaffe.csv").read_text()
+    assert "KA.AN1.2.png,,,,KA,2,KA.AN1.2,KA,AN1,AN,2" in (tmp_path / "jaffe.csv").read_text()
 
 
 def test_a_folder_between_a_class_and_its_subfolders_hides_nothing(tmp_path: Path) -> None:
@@ -734,7 +735,7 @@ def test_a_copy_of_the_classes_next_to_them_is_to_be_removed(tmp_path: Path) -> 
     )
     with pytest.raises(ZooError, match="which also exist next to it") as caught:
         folder_scan.scan(str(tmp_path))
-    assert "A copy: remove it." in caught.value.remedy
+    assert "A copy: give it alone: data.root=" in caught.value.remedy
 
 
 def test_validation_images_without_classes_are_replaced_from_the_training_images(tmp_path: Path) -> None:
@@ -1211,3 +1212,26 @@ def test_files_that_do_not_name_the_images_are_not_offered_as_labels(tmp_path: P
     assert caught.value.remedy == f"The class folders are further down: data.root={tmp_path / 'set'}"
     (tmp_path / "persons.csv").write_text("image,person\ncat00001,1\ndog00002,2\n")
     assert folder_scan.scan(str(tmp_path / "set")).notes[-1].startswith("Not used: persons.csv. Read its labels with")
+
+
+def test_a_copy_of_all_parts_next_to_them_is_not_used(tmp_path: Path) -> None:
+    """Chest X-Ray Images: chest_xray/chest_xray has the same parts."""
+    names = in_parts("train", "test")
+    root = lay(tmp_path, *names, *(f"copy/{name}" for name in names))
+    assert sorted(folder_scan.scan(str(root)).names) == sorted(names)
+    lay(tmp_path, "copy/train/cat/2.png")
+    with pytest.raises(ZooError, match=r"contains the parts .* and also images in copy"):
+        folder_scan.scan(str(root))
+
+
+def test_names_that_begin_with_several_words_become_classes_by_the_command(tmp_path: Path) -> None:
+    """LEGO bricks: 3001 brick 2x4 017L.png."""
+    kinds = ("3001 brick 2x4", "2357 brick corner 1x2x2", "3022 Plate 2x2")
+    root = lay(
+        tmp_path / "set", *(f"{kind} {number:03d}{side}.png" for kind in kinds for number in range(4) for side in "LR")
+    )
+    with pytest.raises(ZooError, match="no class folders") as caught:
+        folder_scan.scan(str(root))
+    given = scripts.table_written(caught.value.remedy)
+    listing = image_table.scan(DataSettings(name="image_table", **given))  # type: ignore[arg-type]
+    assert listing.class_names == sorted(kinds)

@@ -758,3 +758,71 @@ def test_a_list_of_commands_among_numbered_texts_is_skipped_with_a_reason(tmp_pa
     assert "its name has no number" in texts.skipped[0][1]
     few = {f"{kind}/{name}": f"{kind} {name}" for kind in "ab" for name in ("one", "two", "3", "4")}
     assert len(sources.source_of(row("text_folder", folder(tmp_path / "few", few))).read().texts) == 8
+
+
+def test_a_table_like_the_training_table_is_the_validation_part(tmp_path: Path) -> None:
+    """CoLA: in_domain_train.tsv, in_domain_dev.tsv and out_of_domain_dev.tsv."""
+    for name, count in (("in_domain_train", 40), ("in_domain_dev", 8), ("out_of_domain_dev", 6)):
+        (tmp_path / f"{name}.tsv").write_text("".join(f"{name} {n}\t{n % 2}\n" for n in range(count)))
+    texts = sources.source_of(row("text_table", tmp_path, text_column="0", label_column="1")).read()
+    assert Counter(texts.parts or []) == {"train": 40, "validation": 8}
+    assert "Not read: out_of_domain_dev.tsv" in texts.notes
+
+
+def test_tables_without_headers_are_joined_by_the_printed_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sentiment Labelled Sentences, with a readme."""
+    monkeypatch.chdir(tmp_path)
+    files = {f"{name}_labelled.txt": f"fine {name}\t1\ndull {name}\t0" for name in ("amazon", "imdb")}
+    folder(tmp_path / "a b", {**files, "readme.txt": "About\tthis"})
+    table = row("text_table", Path("a b"), text_column="0", label_column="1")
+    with pytest.raises(ZooError, match=r"but amazon_labelled\.txt, imdb_labelled\.txt\n") as caught:
+        sources.source_of(table)
+    command = caught.value.remedy.partition("`")[2].partition("`")[0]
+    subprocess.run(command, shell=True, check=True)  # noqa: S602
+    joined = sources.source_of(row("text_table", Path("joined.tsv"), text_column="0", label_column="1")).read()
+    assert len(joined.texts) == 4
+
+
+def test_labels_of_texts_outrank_those_of_words(tmp_path: Path) -> None:
+    """SNIPS: most words have the same label O, and there are more classes of texts."""
+    texts = "".join(f"play song {number}\n" for number in range(30))
+    names = {"seq.in": texts, "seq.out": "O O O\n" * 30, "label": "".join(f"{number % 12}\n" for number in range(30))}
+    folder(tmp_path / "set", {f"{part}/{name}": text for part in ("train", "test") for name, text in names.items()})
+    with pytest.raises(ZooError, match=r"label may hold the labels of seq\.in"):
+        sources.source_of(row("text_lines", tmp_path / "set")).read()
+
+
+def test_folders_around_shares_become_columns_by_the_command(tmp_path: Path) -> None:
+    """Deceptive opinion spam: positive/truthful/fold1/1.txt."""
+    texts = {f"{first}/{second}/fold{fold}/{number}.txt": f"fine {fold} {number}" for first in ("good", "bad")
+             for second in ("true", "fake") for fold in (1, 2) for number in range(3)}  # fmt: skip
+    root = folder(tmp_path / "set", texts)
+    with pytest.raises(ZooError, match="fold1, fold2, are shares") as caught:
+        sources.source_of(row("text_folder", root)).read()
+    given = scripts.table_written(caught.value.remedy.partition("If outer folders")[2])
+    assert given == {"root": f"{root}.csv", "label_column": "folder1"}
+    assert "data.label_column=folder1, or data.label_column=folder2" in caught.value.remedy
+    for title, names in (("folder1", ["bad", "good"]), ("folder2", ["fake", "true"])):
+        table = sources.source_of(row("text_table", Path(given["root"]), label_column=title)).read()
+        assert (table.class_names, len(table.texts)) == (names, 24)
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_tables_of_weka_are_written_by_the_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, several: bool
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    begin = "% about\n@relation 'a set'\n\n@attribute Text string\n@ATTRIBUTE 'a class' {0,1}\n\n@data\n"
+    lines = "".join(f"'It\\'s, well\\n number {number}',{number % 2}\n" for number in range(20))
+    files = ["a-train.arff", "a-test.arff"] if several else ["a.arff"]
+    folder(tmp_path, dict.fromkeys(files, f"{begin}{lines}"))
+    settings = {"text_column": "Text", "label_column": "a class"}
+    source = row("text_table", tmp_path if several else tmp_path / "a.arff", **settings)
+    with pytest.raises(ZooError, match="is ARFF, a table as Weka writes it") as caught:
+        sources.source_of(source).read()
+    root = scripts.table_written(caught.value.remedy)["root"]
+    texts = sources.source_of(row("text_table", Path(root), **settings)).read()
+    assert texts.texts[1] == "It's, well  number 1"
+    assert (texts.class_names, len(texts.texts)) == (["0", "1"], 40 if several else 20)

@@ -669,3 +669,10 @@ def test_classes_are_proposed_only_if_both_parts_have_two(tmp_path: Path) -> Non
     with pytest.raises(ZooError, match="the train part has no text of b, c") as caught:
         sources.source_of(LabelledData(name="text_table", root=str(tmp_path))).read()
     assert caught.value.remedy == "Add texts of these classes to the train part."
+
+
+def test_numbered_features_are_no_texts(tmp_path: Path) -> None:
+    """LIBSVM: a label, and the numbers of features with their values."""
+    lines = "".join(f"{number % 2} 3:0.5 {number + 4}:1 99:-2e-3\n" for number in range(20))
+    with pytest.raises(ZooError, match=r"column, 1, contains only numbers, such as 3:0\.5 4:1"):
+        read(tmp_path / "news20", lines, text_column="1", label_column="0")

@@ -137,12 +137,14 @@ def _way(path: Path, labels: Path, images: str) -> str:
             return f". Another folder: {set_parts.as_root(set_parts.wrapped(path / apart[0]) or path)}"
         return f"\nIf {listed(classes, most=5)} are the classes: add data.layout=classes, which leaves out such folders"
     texts = [file for file in itertools.islice(labels.rglob("*.txt"), _SAMPLES) if file.is_file()]
-    if not any(_BOXES.search(file.open("rb").read(unknown_kinds.END_BYTES)) for file in texts):
+    voc = any(labels.rglob("*.xml"))
+    if not voc and not any(_BOXES.search(file.open("rb").read(unknown_kinds.END_BYTES)) for file in texts):
         return (
             f"\n{set_parts.labels_note(path, 'Labels', '. ')}{set_parts.names_note(labels.with_name(images))}".rstrip()
         )
     then = " data.label_column=label\nOr, for all boxes of each: data.label_column=labels data.target=labels"
-    table = datasets.table_command("yolo", path, None, "--folders", images, labels.name, images=path, then=then)
+    words = ("voc", path, None) if voc else ("yolo", path, None, "--folders", images, labels.name)
+    table = datasets.table_command(*words, images=path, then=then)
     return f"\nTo classify by the first box of each image: {table}"
 
 

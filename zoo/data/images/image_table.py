@@ -64,7 +64,11 @@ class _Reader:
             if not data.images and table.is_file() and self.root == table.parent:  # the images may be anywhere
                 if not table.stat().st_size:
                     raise ZooError(f"{table} is empty", "Is it complete? A table has a row for each image.")
-                what, remedy = ", and data.images names no other", _named_in(table)
+                near = [] if set_parts.subfolders(self.root) else set_parts.folders_of_images(self.root.parent)
+                beside = f"Those next to it are in data.images={shlex.quote(str(self.root.parent / near[0]))}." * (
+                    len(near) == 1
+                )
+                what, remedy = ", and data.images names no other", _named_in(table) or beside
             raise ZooError(f"{place} is not a folder that contains images{what}", f"{remedy} {_IMAGES}".strip())
         self.rows: dict[int, _Row] = {}
         self.kind, self.titles = CLASSES, list[str]()

@@ -135,7 +135,9 @@ def _chosen(path: Path, group: dict[str, str], others: list[str], inside: dict[s
     """Return the folder of each part; reject two folders of one part, and further folders that may hold classes."""
     trained = {name for folder, part in group.items() if part == "train" for name in inside[folder]}
     unsorted = [name for name in others if trained and len(inside[name]) < 2 and not trained & set(inside[name])]
-    full = [name for name in others if name not in unsorted and next(decode.iter_images(path / name), None)]
+    images = {name: list(decode.iter_images(path / name)) for name in others if name not in unsorted}
+    # Archives may contain a copy of all parts in a folder (Chest X-Ray Images).
+    full = [name for name, each in images.items() if not all((path / image).is_file() for image in each)]
     if full:
         raise ZooError(
             f"{path} contains the parts {listed(group)} of a data set, and also images in {listed(full)}",
@@ -198,7 +200,8 @@ def refuse_ambiguous(path: Path, folders: list[str], inside: dict[str, list[str]
             raise ZooError(
                 f"{path / name} has the subfolders {listed(again)}, which also exist next to it: it may be a part "
                 "of the data set or a class",
-                f"A part: move {listed(again)} into a folder train. A copy: remove it. A class: data.layout=classes.",
+                f"A copy: give it alone: {as_root(path / name)}. A part: move {listed(again)} into a folder train. A "
+                "class: data.layout=classes.",
             )
     flat = [(name, recognized) for name in full if not inside[name] and (recognized := part_of(name))]
     trained = {rest for _, (part, rest) in flat if part == "train"}
@@ -442,6 +445,7 @@ def names_note(path: Path) -> str:
         ("begin", "letters" if letters else "part1", letters or r"(\d{1,3})_"),
         ("begin", "part1", r"([A-Za-z]+\d+)[_-]+\d+$"),  # obj1__0: the second number counts
         ("end", "last", r".*(_\d{1,2}|[\W_][A-Za-z]+)$"),
+        ("begin", "first", r"(.*[A-Za-z].*)[ _-][^ _-]*\d[^ _-]*$"),  # 3001 brick 2x4 017L
     ):
         words = Counter(match[1].strip("_.- ") for stem in stems if (match := re.match(pattern, stem)))
         likely = len(words) > 1 and min(words.values()) > 1 and len(words) <= len(stems) / 4

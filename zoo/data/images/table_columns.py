@@ -231,7 +231,7 @@ def _image_column(path: Path, columns: list[list[str]], first: list[str], number
             if any(cell.endswith("/") for column in columns for cell in column)
             else f"The images are named such as {names[0]}. Give the folder that directly contains these files with "
             "data.images=DIR, or set data.image_column=NAME. If no column names the files, add one with such names."
-            + _join(path, first),
+            f" {set_parts.names_note(path.parent)}{_join(path, first)}".rstrip(),
         )
     same = [place for place, rank in enumerate(ranks) if rank == best]
     if any(layout[place] != layout[same[0]] for place in same):

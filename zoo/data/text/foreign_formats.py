@@ -34,6 +34,10 @@ def refuse_markup(path: Path, text: str) -> None:
         raise ZooError(f"{path} is XML or HTML, not a table", csv_file)
     if (kind := formats.find(path.name)) and kind.group == "settings":
         raise ZooError(f"{path} is {kind.about}, not a table", csv_file)
+    if re.search(r"^@relation\s", start, re.IGNORECASE | re.MULTILINE):
+        several = len([each for each in path.parent.glob(f"*{path.suffix}") if set_parts.role_of(each.stem)]) > 1
+        write = datasets.table_command("texts", *((path.parent, "tables") if several else (path, "table.csv")))
+        raise ZooError(f"{path} is ARFF, a table as Weka writes it", f"Write it as CSV: {write}.")
     words = [line for line in start.splitlines()[:-1] if line.strip()]
     if len(words) > 9 and sum(map(bool, map(_OF_WORDS.fullmatch, words))) > 0.9 * len(words):
         raise ZooError(f"{path} has a label for each word (CoNLL): words are not classified, only texts", csv_file)

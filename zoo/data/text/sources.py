@@ -139,9 +139,13 @@ def _folder_rows(row: LabelledData, root: Path, remarks: Remarks) -> Iterable[Ro
     if places and all(re.fullmatch(r"(fold|part|split|batch|chunk)\W?\d+", name.lower()) for name in places):
         outer = sorted({str(Path(place).parent) for each in places.values() for place in each})
         write = datasets.table_command("begins", root / outer[0], f"{root}.csv", then=" data=text_table")
+        levels = [f"data.label_column=folder{place}" for place in range(1, len(Path(outer[0]).parts) + 1)]
+        then = f" data=text_table {', or '.join(levels)}"
+        folders = datasets.table_command("folders", root, f"{root}.csv", then=then)
         raise ZooError(
             f"The folders of the texts, {listed(sorted(places))}, are shares of a set and not classes",
-            f"Copy the texts of each class into one folder. If their names begin with the classes: {write}."
+            f"If their names begin with the classes: {write}."
+            + f"\nIf outer folders such as {outer[0]} are: {folders}." * (outer[0] != ".")
             + f" {listed(outer)} may be variants of the same texts: give one." * (len(outer) > 1),
         )
     _refuse_unclear(root, places)
@@ -239,18 +243,23 @@ def _tables(row: LabelledData) -> tuple[list[File], list[str]]:
             for path in sorted(each.glob("*.*"))
             if tables.suffix(path) in (*tables.SUFFIXES, ".jsonl")
         ]
-    exact = [(part, path) for part, path in named if path.name.partition(".")[0].lower() in set_parts.WORDS]
-    some = exact if {"train"} < {part for part, _ in exact} else named
+    rests = {path: (set_parts.part_of(path.name.partition(".")[0]) or ("", ""))[1] for _, path in named}
+    like = [[each for each in named if rests[each[1]] == rest] for rest in sorted({*rests.values()})]
+    some = next((group for group in like if {"train"} < dict(group).keys()), named)
     for kind in (*tables.SUFFIXES, ".jsonl"):  # the same tables in several formats
         same = [(part, path) for part, path in some if tables.suffix(path) == kind]
         some = same if len(some) > len(same) == len(dict(same)) > 1 and "train" in dict(same) else some
     parts = [(part, "", path) for part in PARTS for word, path in some if word == part]
     if "train" not in dict(some) or not 1 < len(parts) == len(dict(some)):
-        names = listed(path.name for path in files) or "no file"
+        known = [path for path in files if not set_parts.PROSE.match(path.name)]
+        plain = [path for path in known if tables.suffix(path) in (".tsv", SUFFIX)]
+        names = listed(path.name for path in known) or "no table"
         raise ZooError(
             f"{root} does not hold one train and one test table (or validation table), but {names}",
             _joined(root, files)
-            or "Name one file, or add train and test. `paste TEXTS LABELS > train.tsv` joins "
+            or f"To join tables without headers: `awk 1 {shlex.join(map(str, plain))} > joined.tsv`. "
+            * (len(plain) > 1)
+            + "Name one file, or add train and test. `paste TEXTS LABELS > train.tsv` joins "
             "files of texts and labels. If the labels are in another table, join both by the column that they share.",
         )
     read = [path for *_, path in parts]
@@ -358,10 +367,9 @@ def _refuse_other_lines(row: LabelledData, files: list[File], read: dict[Path, l
     for path, lines in rows.items():
         ends = {line.rpartition("\t")[2].strip() for line in lines if line.strip()}
         if 1 < len(ends) <= len(lines) / 10 and all("\t" in line for line in lines if line.strip()):
-            every = " ".join(shlex.quote(str(each)) for each in read)
             raise ZooError(
                 f"Each line of {path} ends with a tab and one of {listed(sorted(ends))}, as the rows of a table do",
-                f"To learn these labels: `awk 1 {every} > joined.tsv`. "
+                f"To learn these labels: `awk 1 {shlex.join(map(str, read))} > joined.tsv`. "
                 "Then give data=text_table data.root=joined.tsv data.text_column=0 data.label_column=1.",
             )
         words = Counter(re.sub(r".*@", "", line.strip()) for line in lines if re.search(r"\s*@\w+\s*$", line))
@@ -383,7 +391,9 @@ def _refuse_other_lines(row: LabelledData, files: list[File], read: dict[Path, l
                 "Write each text into a file in a folder of its class. If each line is a text, name the files: "
                 f"'data.class_files=[{','.join(path.name for path in rows)}]'",
             )
-    few = [path for path, lines in rows.items() if 9 < len(lines) > 3 * len({*lines}) and max(map(len, lines)) < 60]
+    single = {path: 1.5 if all(len(line.split()) == 1 for line in lines) else 3 for path, lines in rows.items()}
+    few = [path for path, each in rows.items() if 9 < len(each) > single[path] * len({*each}) and len(max(each)) < 60]
+    few.sort(key=single.__getitem__)  # other files may have a label for each word
     whole = [path for path, lines in rows.items() if len({*lines}) * 2 > len(lines)]
     if few and whole and len({len(read[path]) for path in rows}) == 1:
         places = {(part, label): path for part, label, path in files}

@@ -36,7 +36,7 @@ _LOOKED_AT = 1000
 _LIST = re.compile(r"^[\[{(].*[\]})]$|[|;]|^\d+( \d+)+$")
 # Titles of columns of labels, without capitals and signs, and of numbers that are classes as likely as words are.
 LABELS = re.compile(
-    r".*labels?|label(image|img)|(super|sub|coarse|fine)?class(es|name|id|label)?|labelname|categor(y|ies)|genres?|target|diagnos(is|tic)|dx|breed|species|y|"
+    r".*labels?|label(image|img)|(super|sub|coarse|fine)?class(es|name|id|label)?|labelname|categor(y|ies)|genres?|target|.*diagnos(is|tic)|dx|breed|species|y|"
     "sentiment|emotion|intent|topic|polarity"
 )
 OF_TEXTS = re.compile("sentiment|emotion|intent|topic|polarity")
@@ -49,6 +49,8 @@ _MOST_NUMBERS = 20
 _FEW = 5
 # Number of columns that a message lists.
 MOST_COLUMNS = 12
+# The features of an item, as LIBSVM numbers them: 3:0.5 17:1.
+_FEATURES = re.compile(r"\d+:\S+(\s+\d+:\S+)*")
 # Labels of rows without a label.
 _NO_LABEL = ("", "nan", "<na>", "#n/a", "n/a", "null", "?", "unassigned", "unlabeled", "unlabelled", "not labeled")
 # Names of classes that may mean the same, but can be classes.
@@ -107,9 +109,9 @@ def open_table(path: Path, settings: LabelledData, columns: list[Column], title:
     if len(columns) > 1 and any(body):
         readable = encoding == "utf-8" and not path.name.lower().endswith(files.PACKED)
         foreign_formats.refuse_file_names(path, columns[0][1], list(filter(None, body)), places[:2], readable)
-    if len(columns) > 1 and len(body) > 9 and all(cell and is_number(cell) for cell in body):
+    if len(columns) > 1 and len(body) > 9 and all(is_number(cell) or _FEATURES.fullmatch(cell) for cell in body):
         raise ZooError(
-            f"{path}: the text column, {columns[0][1]}, contains only numbers, such as {body[0]}",
+            f"{path}: the text column, {columns[0][1]}, contains only numbers, such as {body[0][:40]}",
             f"Texts are classified, not numbers. Set {columns[0][0]}.{_suggestion(some, columns)}",
         )
     kinds = [key.rpartition(".")[2].removesuffix("_column") for key, _ in columns]
