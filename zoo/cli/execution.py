@@ -38,9 +38,7 @@ def add_parsers(verbs: "Verbs") -> None:
         parser.add_argument("-c", "--cfg", choices=["job"], help="print the composed settings and exit")
         parser.add_argument("--resolve", action="store_true", help="with --cfg: no effect; values have no references")
         parser.add_argument("--config-dir", metavar="DIR", help=EXPERIMENTS)
-        parser.add_argument(
-            "--dry-run", action="store_true", help="make the checks of the run, print each step, and exit"
-        )
+        parser.add_argument("--dry-run", action="store_true", help="check the run, print its steps, and exit")
         parser.add_argument("--prepare", action="store_true", help="build the environment of the run, and exit")
         parser.add_argument("--machine", metavar="FILE", help="with --dry-run: plan for a machine captured in a file")
         add_json(parser, "print the record of the run as JSON on standard output")

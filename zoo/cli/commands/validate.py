@@ -29,9 +29,7 @@ def add_parser(verbs: "Verbs") -> None:
         help="train every recipe that is not validated on this machine yet, on every stack that runs here. model=, "
         "backend= and stack= restrict it; data.root=FOLDER is the folder of the data sets",
     )
-    parser.add_argument(
-        "--write", action="store_true", help="write the evidence into the checkout, not into your own data folder"
-    )
+    parser.add_argument("--write", action="store_true", help="write into the checkout, not into your own data folder")
     add_json(parser)
 
 

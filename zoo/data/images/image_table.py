@@ -64,11 +64,7 @@ class _Reader:
             if not data.images and table.is_file() and self.root == table.parent:  # the images may be anywhere
                 if not table.stat().st_size:
                     raise ZooError(f"{table} is empty", "Is it complete? A table has a row for each image.")
-                near = [] if set_parts.subfolders(self.root) else set_parts.folders_of_images(self.root.parent)
-                beside = f"Those next to it are in data.images={shlex.quote(str(self.root.parent / near[0]))}." * (
-                    len(near) == 1
-                )
-                what, remedy = ", and data.images names no other", _named_in(table) or beside
+                what, remedy = ", and data.images names no other", _named_in(table)
             raise ZooError(f"{place} is not a folder that contains images{what}", f"{remedy} {_IMAGES}".strip())
         self.rows: dict[int, _Row] = {}
         self.kind, self.titles = CLASSES, list[str]()
@@ -393,7 +389,8 @@ def _named_in(table: Path) -> str:
         if present := [folder / word for word in images if os.path.isfile(folder / word)]:
             place = os.path.commonpath([path.parent for path in present])
             return f"If the images are in it: data.images={shlex.quote(place)}."
-    return ""
+    near = [] if set_parts.subfolders(table.parent) else set_parts.folders_of_images(table.parent.parent)
+    return f"Those next to it are in data.images={table.parent.parent / near[0]}." if len(near) == 1 else ""
 
 
 def _in(folder: Path) -> list[Path]:

@@ -448,10 +448,9 @@ def _likely_class_files(root: Path) -> list[str]:
 def class_labels(names: list[str]) -> list[str]:
     """Return what differs between file names, by dot-separated part: pos and neg for ``x.pos`` and ``x.neg``."""
     pieces = [name.split(".") for name in names]
-    while all(len(each) > 1 for each in pieces) and len({each[0] for each in pieces}) == 1:
-        pieces = [each[1:] for each in pieces]
-    while all(len(each) > 1 for each in pieces) and len({each[-1] for each in pieces}) == 1:
-        pieces = [each[:-1] for each in pieces]
+    for end in (0, -1):
+        while all(len(each) > 1 for each in pieces) and len({each[end] for each in pieces}) == 1:
+            pieces = [each[1:] if end == 0 else each[:-1] for each in pieces]
     return [".".join(each) for each in pieces]
 
 
