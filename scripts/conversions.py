@@ -11,6 +11,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TextIO
 from xml.etree import ElementTree
 
 from scipy.io.matlab import MatReadError
@@ -71,7 +72,15 @@ def below(folder: Path, *ends: str, deep: bool = True) -> list[Path]:
 
 
 def text_of(file: Path, encoding: str = "auto") -> str:
-    return text_files.decode(existing(file).read_bytes(), encoding, str(file))[0]
+    return text_files.read(existing(file), encoding)[0]
+
+
+def lines_of(stream: TextIO) -> Iterator[str]:
+    """Yield the lines of a text; raise ValueError for one that no table has, because it may fill the memory."""
+    while line := stream.readline(text_files.MOST_LINE):
+        if len(line) == text_files.MOST_LINE:
+            raise ValueError(f"a line has at least {len(line):,} characters")
+        yield line
 
 
 @contextlib.contextmanager

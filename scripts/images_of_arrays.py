@@ -123,7 +123,7 @@ def of_table(file: Path) -> Arrays:
     pixels: dict[str, list[Any]] = {}
     labels: dict[str, list[str]] = {}
     with file.open(encoding="utf-8-sig", newline="") as stream:
-        rows = csv.reader(stream)
+        rows = csv.reader(conversions.lines_of(stream))
         first = next(rows, [])
         titles = [] if all(map(_is_number, first)) else [title.strip().lower() for title in first]
         kept = [] if titles else [first]

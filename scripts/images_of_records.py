@@ -95,6 +95,8 @@ def write(source: Path, target: Path, image: str | None, label: str | None) -> C
             counts[str(folder)] += 1
             suffix = SUFFIXES.get(content[:2], ".img")
             (target / folder / f"{file.name.replace('.', '_')}-{number:06}{suffix}").write_bytes(content)
+    if not features:
+        raise ZooError(f"{source} has no records", "Check that it is complete.")
     if not +Counter({name: count for name, count in counts.items() if name}):
         raise ZooError(f"{source} has no image with a label: {listed(features)}", "Name the label with --label.")
     return counts

@@ -37,7 +37,7 @@ import json
 import os
 import re
 import sys
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -619,7 +619,10 @@ def of_begins(folder: Path) -> Iterable[Row]:
 
 def of_fasttext(file: Path) -> Iterable[Row]:
     """Yield texts and their labels, joined by |."""
-    for line in text_of(file).splitlines():
+    text = text_of(file)
+    if "__label__" not in text:
+        raise ZooError(f"{file} has no labels such as __label__good", "Labels are at either end of a line.")
+    for line in text.splitlines():
         labels = re.findall(r"(?:^|(?<=\s))__label__(\S+)", line)
         yield {"text": re.sub(r"(?:^|(?<=\s))__label__\S+\s*", "", line).strip(), "label": "|".join(labels)}
 
@@ -638,6 +641,8 @@ def rows_of(file: Path) -> list[Row]:
     text, _, dialect, _ = tables.load(file, LabelledData(name="text_table", root=str(file)), ["0"], "0")
     rows = [record.cells for record in dialect.records(text) if not record.problem]
     titles = [title.strip() for title in rows[0]] if rows else []
+    if twice := sorted(title for title, count in Counter(titles).items() if title and count > 1):
+        raise ZooError(f"{file} has several columns with the name {twice[0]!r}", "Rename all but one of them.")
     return [dict(zip(titles, row, strict=False)) for row in rows[1:]]
 
 

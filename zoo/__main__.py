@@ -7,6 +7,10 @@ if sys.version_info < (3, 11):  # noqa: UP036
     message = "error: zoo needs Python 3.11 or newer, this is %d.%d. In its checkout: python3 scripts/run.py zoo"
     sys.exit(message % sys.version_info[:2])
 
+# A file in the current folder, such as random.py, must not replace a library.
+if __name__ == "__main__" and sys.path[0] != os.path.dirname(os.path.dirname(__file__)):
+    sys.path.append(sys.path.pop(0))
+
 try:
     from zoo.cli.main import main
 except KeyboardInterrupt:

@@ -34,6 +34,15 @@ def test_broken_libraries_in_pythonpath_break_nothing(tmp_path: Path, command: l
     assert (done.returncode, "broken" in done.stderr) == (0, False), done.stderr[-2000:]
 
 
+def test_files_of_the_current_folder_replace_no_library(tmp_path: Path) -> None:
+    for name in ("random", "queue", *LIBRARIES):
+        (tmp_path / f"{name}.py").write_text(f"raise ImportError('broken {name}')", encoding="utf-8")
+    command = [sys.executable, "-m", "zoo", "train", "model=mnist", "data=digits", "backend=cpu", "--dry-run"]
+    variables = {**os.environ, "PYTHONPATH": str(CHECKOUT)}
+    done = subprocess.run(command, env=variables, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, "broken" in done.stderr) == (0, False), done.stderr[-2000:]
+
+
 def test_folders_of_pythonpath_stay_on_the_path_behind_the_others(tmp_path: Path) -> None:
     shown = "sys.path[-1], 'PYTHONPATH' in os.environ"
     code = f"import sys, os\nfrom zoo.cli import python_path as p\np.put_last()\nprint({shown})"

@@ -121,6 +121,17 @@ def test_beside_a_misspelt_model_nothing_seems_wrong_that_is_not(verb: str, word
     assert count == 1 or f"{count} settings are wrong" in message
 
 
+@pytest.mark.parametrize(("word", "message"), [
+    ("trainer.epochs=${seed}", "trainer.epochs must be a whole number, got '${seed}'"),
+    ("trainer.epochs=null", "trainer.epochs must be a whole number, got null"),
+    ("seed=true", "seed must be a whole number, got true"),
+    ("model.dropout=[a,b]", "model.dropout must be of the same type as its default 0.0, got [a,b]"),
+    ("output.export=[[onnx]]", "openvino, savedmodel, got [onnx]"),
+])  # fmt: skip
+def test_a_rejected_value_is_shown_as_it_was_typed(word: str, message: str) -> None:
+    assert message in refusal("model=mnist", word)
+
+
 def test_all_values_out_of_range_are_reported_at_once() -> None:
     message = refusal(
         "trainer.epochs=0", "trainer.learning_rate=-1", "model.dropout=1", "data.train_limit=0", "seed=-1"

@@ -196,7 +196,10 @@ def test_too_many_words_and_brackets_are_refused() -> None:
         ("seed=range(5,1)", "the sweep of seed has no values: range"),
         ("x=interval(0,1)", "interval.. is not supported"),
         ("x=glob(*)", "glob.. is not supported"),
-        ("x=\uff11\uff12", "is not a whole number with the digits 0 to 9; write x=12"),
+        ("x=\uff11\uff12", "is not a number with the digits 0 to 9; write x=12"),
+        ("x=-\u0660.\u0661", "is not a number with the digits 0 to 9; write x=-0.1"),
+        ("tr\u0430iner.epochs=3", r"is not the name of a setting; U\+0430 in it is not a letter of ASCII"),
+        ("x=" + "9" * 5000, "a number with 5,000 digits is too long"),
     ],
 )
 def test_words_that_nothing_can_be_read_from_are_refused_with_the_cause(text: str, message: str) -> None:

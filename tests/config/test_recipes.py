@@ -138,8 +138,8 @@ def test_a_model_file_gets_nothing_of_the_default_model_s_recipe() -> None:
 
 
 def test_a_backend_takes_back_a_promise() -> None:
-    command = discovery.command("train", "language_model")
-    chosen = {"model": "transformer/lm", "data": "text_file", "backend": "plaidml"}
+    command = discovery.command("train", "text_classifier")
+    chosen = {"model": "transformer/classifier", "data": "text_folder", "backend": "plaidml"}
     settings = compose.compose(command, Overrides.of(chosen))
     assert isinstance(settings, TextTraining)
-    assert settings.expect == {"text_file": None}
+    assert settings.expect == {"text_folder": None}

@@ -18,6 +18,8 @@ def test_the_nearest_name_is_offered_where_one_is_near() -> None:
     assert nearest("bfloat15", ["float32", "float64", "mixed_bfloat16"]) == "; did you mean 'mixed_bfloat16'?"
     assert nearest("siz", ["size", "min_size"]) == "; did you mean 'size'?"
     assert nearest("root", ["data.root", "trainer.word_dropout"]) == "; did you mean 'data.root'?"
+    assert nearest("MNIST_DENSE", ["mnist", "mnist_dense"]) == "; did you mean 'mnist_dense'?"
+    assert nearest("torch", ["Torch", "tf"]) == "; did you mean 'Torch'?"
     assert nearest("xyz", ["mnist", "digits"]) == ""
 
 

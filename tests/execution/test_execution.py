@@ -187,6 +187,6 @@ def test_processes_are_placed_by_their_rank(tmp_path: Path, processes: int, node
     assert places == expected
     assert [env["ZOO_RANK"] for env in here] == [str(rank) for rank in range(len(here))]
     assert {env["OMP_NUM_THREADS"] for env in here} == {"2"}
-    words = [command.words[2:] for command, _ in other.submitted]
+    words = [command.words[1:] for command, _ in other.submitted]
     ranks = range(len(here), processes)
-    assert words == [["zoo.execution.member", str(tmp_path), str(rank), "2"] for rank in ranks]
+    assert words == [["-P", "-m", "zoo.execution.member", str(tmp_path), str(rank), "2"] for rank in ranks]

@@ -144,6 +144,15 @@ def test_other_arrays_are_refused(
     assert message in capsys.readouterr().err
 
 
+def test_a_table_with_an_endless_line_is_not_read_into_memory(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with (tmp_path / "t.csv").open("wb") as file:
+        file.truncate(20 << 30)
+    assert images_of_arrays.main([str(tmp_path / "t.csv"), str(tmp_path / "out")]) == 1
+    assert "a line has at least 16,777,216 characters" in capsys.readouterr().err
+
+
 def test_nothing_is_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert images_of_arrays.main([str(tmp_path), str(tmp_path)]) == 1
     assert "already exists" in capsys.readouterr().err

@@ -130,6 +130,12 @@ def test_records_without_an_image_a_label_or_a_usable_class_are_refused(
     assert "already exists" in capsys.readouterr().err
 
 
+def test_an_empty_file_is_named_as_such(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a.tfrecord").touch()
+    assert images_of_records.main([str(tmp_path / "a.tfrecord"), str(tmp_path / "out")]) == 1
+    assert "a.tfrecord has no records" in capsys.readouterr().err
+
+
 def test_nothing_is_left_of_an_interrupted_or_failed_conversion(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

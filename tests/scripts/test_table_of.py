@@ -31,6 +31,28 @@ def test_folders_and_parts_of_names_are_columns(tmp_path: Path) -> None:
     assert [second[f"part{number}"] for number in range(1, 5)] == ["C", "01", "02", "003"]
 
 
+@pytest.mark.parametrize(
+    ("command", "content", "message"),
+    [
+        (["fasttext"], "good film\nbad film\n", "has no labels such as __label__good"),
+        (["both", "--columns", "a", "b"], "a,b,a\n1,2,3\n4,5,6\n", "has several columns with the name 'a'"),
+    ],
+)
+def test_a_table_that_would_lose_its_labels_or_a_column_is_refused(
+    command: list[str], content: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.csv").write_text(content)
+    assert table_of.main([command[0], str(tmp_path / "a.csv"), str(tmp_path / "out.csv"), *command[1:]]) == 1
+    assert message in capsys.readouterr().err
+
+
+def test_a_file_larger_than_texts_are_is_not_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with (tmp_path / "a.json").open("wb") as file:
+        file.truncate(20 << 30)
+    assert table_of.main(["coco", str(tmp_path / "a.json"), str(tmp_path / "out.csv")]) == 1
+    assert "a.json has 21,474,836,480 bytes" in capsys.readouterr().err
+
+
 def test_coco_with_several_categories_and_places(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Caltech Camera Traps: an image without annotation is left out."""
     content = {

@@ -462,12 +462,16 @@ def test_a_server_whose_output_nobody_reads_goes_on_and_can_be_stopped(tmp_path:
         (["run=runs/digits", "host=no.such.host.invalid"], "Cannot listen on"),
     ],
 )
-def test_wrong_settings_are_told_in_words(tmp_path: Path, settings: list[str], words: str) -> None:
+def test_wrong_settings_are_told_in_words(
+    tmp_path: Path, settings: list[str], words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     serving.make_runs(tmp_path / "runs")
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
     with pytest.raises(AssertionError) as caught, serving.serving(tmp_path, settings):
         pass
     assert words in str(caught.value)
     assert "Traceback" not in str(caught.value)
+    assert not list(tmp_path.glob("zoo-serve-*"))
 
 
 def test_a_worker_that_cannot_start_stops_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

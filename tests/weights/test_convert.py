@@ -38,7 +38,7 @@ def test_order_that_was_sorted_away_is_not_made_up(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("target", "words"),
-    [("w.pt", "'w.pt'"), ("w.keras", "also contains the model"), ("no/such/w.npz", "No such file")],
+    [("w.pt", "w.pt'"), ("w.keras", "also contains the model"), ("no/such/w.npz", "No such file")],
 )
 def test_a_target_that_cannot_be_written_is_told(tmp_path: Path, target: str, words: str) -> None:
     weights_io.write(tmp_path / "source.npz", drawn())

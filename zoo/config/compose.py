@@ -20,7 +20,7 @@ from zoo.config.overrides import USER, Override, Overrides, all_at_once, leaves
 from zoo.config.schemas.common import Settings
 from zoo.config.tasks import Command, S
 from zoo.core import paths
-from zoo.core.errors import ZooError, closest, listed, nearest, unknown
+from zoo.core.errors import ZooError, closest, listed, nearest, typed, unknown
 
 # Short names of keys in all schemas.
 SHORTHANDS = {"launcher": "launcher.name"}
@@ -294,7 +294,10 @@ def _lay_on(tree: Any, key: str, value: Any) -> str | None:
             return f"there is no key {key!r}: the recipe has no expected result of this name"
         known = {*valid, *(name.removesuffix(".name") for name in valid)}
         meant = next((f"; did you mean {name!r}?" for name in KEYS_ELSEWHERE.get(key, ()) if name in known), "")
-        return f"there is no key {key!r}{meant or nearest(key, list(valid))}"
+        elsewhere = key in declared.everywhere() and not meant
+        last = key.rpartition(".")[2]
+        near = [name for name in known if name.rpartition(".")[2] == last] if elsewhere else list(valid)
+        return f"there is no key {key!r}{' for this command and model' * elsewhere}{meant or nearest(key, near)}"
     if value == "" and valid[key] != "":
         return f"{key}= has no value; give one, or remove {key}="
     problem = _wrong_type(key, valid[key], value) if key.startswith("model.") else None
@@ -302,18 +305,17 @@ def _lay_on(tree: Any, key: str, value: Any) -> str | None:
         return problem
     if isinstance(valid[key], list) and value is not None and not isinstance(value, list):
         value = [value]  # a single value becomes a list
-    value = _literal(value)
     try:
         # OmegaConf would convert 7 to true.
         optional = valid[key] is None and value is not None and bool in _kinds(tree, key)
         if (optional or isinstance(valid[key], bool)) != isinstance(value, bool):
             raise OmegaConfBaseException
-        OmegaConf.update(tree, key, value)
+        OmegaConf.update(tree, key, _literal(value))
         OmegaConf.select(tree, key)  # OmegaConf checks the type of text like ${x} only on access
     except OmegaConfBaseException:
         OmegaConf.update(tree, key, valid[key])
         kinds = " or ".join(_WORDS.get(kind, getattr(kind, "__name__", str(kind))) for kind in _kinds(tree, key))
-        return f"{key} must be {kinds}, got {value!r}"
+        return f"{key} must be {kinds}, got {typed(value)}"
     return None
 
 
@@ -332,7 +334,7 @@ def _wrong_type(key: str, default: Any, value: Any) -> str | None:
         return None
     if isinstance(default, float) and isinstance(value, int) and not isinstance(value, bool):
         return None
-    return f"{key} must be of the same type as its default {default!r}, got {value!r}"
+    return f"{key} must be of the same type as its default {typed(default)}, got {typed(value)}"
 
 
 _WORDS = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}

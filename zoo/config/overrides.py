@@ -13,7 +13,7 @@ from typing import Any
 
 from zoo.config import declared, model_files
 from zoo.core import console
-from zoo.core.errors import ZooError, bulleted
+from zoo.core.errors import ZooError, bulleted, typed
 
 # Hydra's parser recurses once per bracket.
 MAX_BRACKETS = 50
@@ -179,12 +179,14 @@ def _parse_one(text: str, layer: str, literal: Collection[str]) -> Override | st
                 return f"the sweep of {key} has no values: {value[:60]}; write a range such as range(1,5)"
             return Override(key, value, text, layer, swept)
         return Override(key, parsed.value(), text, layer)
-    except ValueError as error:  # a number with thousands of digits
-        return f"cannot read {text[:200]!r}: {error}"
+    except ValueError:  # a number with thousands of digits
+        return f"cannot read {text[:200]!r}: a number with {len(value):,} digits is too long"
     except HydraException:
         hint = "write KEY=VALUE"
         if equals and not _KEY.fullmatch(key):
-            hint = f"{key[:60]!r} is not the name of a setting"
+            odd = re.search(r"[^\x00-\x7f]", key)
+            letter = f"; U+{ord(odd[0]):04X} in it is not a letter of ASCII" if odd else ""
+            hint = f"{key[:60]!r} is not the name of a setting{letter}"
         elif call := re.fullmatch(r"(interval|glob)\(.*\)", value.strip()):
             hint = f"{call[1]}() is not supported; list the values, or search with python -m zoo tune"
         elif value.startswith("="):
@@ -193,8 +195,9 @@ def _parse_one(text: str, layer: str, literal: Collection[str]) -> Override | st
             hint = f"replace the character U+{ord(odd[0]):04X}, which looks like a space, with a space"
         elif re.search(r"^,|,\s*(,|$)", value):
             hint = "an entry next to a comma is empty"
-        elif value.isdecimal() and not value.isascii():
-            hint = f"{value[:60]!r} is not a whole number with the digits 0 to 9; write {key}={int(value[:60])}"
+        elif not value.isascii() and re.fullmatch(r"[\d.+-]+", value):
+            digits = re.sub(r"\d", lambda digit: str(int(digit[0])), value[:60])
+            hint = f"{value[:60]!r} is not a number with the digits 0 to 9; write {key}={digits}"
         elif equals:
             quoted = value[:60].replace('"', '\\"')
             hint = f"close its brackets and quotes; a text with special characters needs quotes: {key}='\"{quoted}\"'"
@@ -237,12 +240,12 @@ def override(key: str, value: Any) -> str:
 
 
 def _text(value: Any) -> str:
-    if value is None or isinstance(value, bool):
-        return "null" if value is None else str(value).lower()
     if isinstance(value, list):
         return f"[{','.join(map(_text, value))}]"
-    if not isinstance(value, str) or (_BARE.fullmatch(value) and value.lower() not in NOT_TEXT):
-        return str(value)
+    if not isinstance(value, str):
+        return typed(value)
+    if _BARE.fullmatch(value) and value.lower() not in NOT_TEXT:
+        return value
     # Only backslashes before a quote must be doubled.
     return "'" + re.sub(r"(\\+)$", r"\1\1", re.sub(r"(\\*)'", r"\1\1\'", value)) + "'"
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from zoo.core.errors import nearest
+from zoo.core.errors import nearest, typed
 
 _KEY = "setting"
 
@@ -198,7 +198,7 @@ def needless(settings: Any, given: Iterable[str], defaults: bool = False) -> dic
 def _shown(value: Any) -> str:
     if isinstance(value, list):
         return ",".join(map(str, value)) or "[]"
-    return "null" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+    return value if isinstance(value, str) else typed(value)
 
 
 def _is_met(value: Any, condition: str) -> bool:
@@ -213,4 +213,4 @@ def one_of(key: str, value: str, valid: Iterable[str]) -> str | None:
     valid = list(valid)
     if value in valid:
         return None
-    return f"{key} must be one of {', '.join(valid)}, got {value!r}{nearest(value, valid)}"
+    return f"{key} must be one of {', '.join(valid)}, got {typed(value)}{nearest(str(value), valid)}"

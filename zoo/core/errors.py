@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable
 from pathlib import Path
+from typing import Any
 
 INTERRUPTED = 130
 
@@ -67,6 +68,13 @@ def bulleted(problems: Iterable[str]) -> str:
     return listed((f"  - {problem}" for problem in problems), "\n")
 
 
+def typed(value: Any) -> str:
+    """Return a value as users type it on the command line, such as ``null`` or ``[a,b]``; text gets quotes."""
+    if isinstance(value, list):
+        return f"[{','.join(map(str, value))}]"
+    return "null" if value is None else str(value).lower() if isinstance(value, bool) else repr(value)
+
+
 def nearest(word: str, valid: list[str]) -> str:
     """Return ``; did you mean 'x'?`` for the closest valid word, or an empty string."""
     match = closest(word, valid)
@@ -74,13 +82,14 @@ def nearest(word: str, valid: list[str]) -> str:
 
 
 def closest(word: str, valid: list[str]) -> str | None:
-    """Return the most similar valid word, or None; a near match of the part after the first ``_`` wins."""
+    """Return the most similar valid word in either case, or None; a near match after the first ``_`` wins."""
     import difflib
 
-    names = {name.partition("_")[2]: name for name in valid if "_" in name} | {name: name for name in valid}
-    if near := difflib.get_close_matches(word, names, n=1, cutoff=0.85):
+    whole = {name.lower(): name for name in valid}
+    names = {name.partition("_")[2].lower(): name for name in valid if "_" in name} | whole
+    if near := difflib.get_close_matches(word.lower(), names, n=1, cutoff=0.85):
         return names[near[0]]
-    return next(iter(difflib.get_close_matches(word, valid, n=1, cutoff=0.5)), None)
+    return whole.get(next(iter(difflib.get_close_matches(word.lower(), whole, n=1)), ""))
 
 
 def not_installed(error: ImportError) -> ZooError | None:

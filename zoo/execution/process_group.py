@@ -145,7 +145,7 @@ class Starter:
         if node == 0 or self.others is None:
             variables = {**self.env, **thread_variables(meeting.threads), RANK: str(rank)}
             return self.launcher.start(self.command, variables, self.cwd, stdin=stdin, lock=self.lock)
-        words = [sys.executable, "-m", "zoo.execution.member", str(self.cwd), str(rank), str(meeting.threads)]
+        words = [sys.executable, "-P", "-m", "zoo.execution.member", str(self.cwd), str(rank), str(meeting.threads)]
         log, variables = self.cwd / f"worker_{rank}.log", {"PYTHONPATH": str(paths.PACKAGE.parent)}
         command = Command(f"process-{rank}", words, Path.cwd(), log, variables)
         places = self.others.places

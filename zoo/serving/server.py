@@ -43,8 +43,12 @@ def run(words: list[str]) -> int:
         stack.enter_context(uses.using(paths.cache_in_use()))
         listening = stack.enter_context(_listening(limits))
         folder = Path(tempfile.mkdtemp(prefix="zoo-serve-"))  # for requests, logs and slots
-        # Removed at the end, except after a ZooError.
-        stack.push(lambda _, error, __: None if isinstance(error, ZooError) else shutil.rmtree(folder, True))
+
+        def clear(_: object, error: BaseException | None, __: object) -> None:
+            if not isinstance(error, ZooError) or not any(folder.rglob("*.log")):  # which the error refers to
+                shutil.rmtree(folder, True)
+
+        stack.push(clear)
         loaded: list[Served] = []
         for overrides in groups:
             loaded.append(kinds.opened(overrides, folder, limits, {each.model.name for each in loaded}))

@@ -73,4 +73,4 @@ def writer_for(path: Path) -> Callable[[Path, Weights], None]:
         if path.name.endswith(suffix):
             return writer
     why = "; a .keras file also contains the model, which weights do not describe" if path.suffix == ".keras" else ""
-    raise ZooError(f"Weights cannot be written to {path.name!r}{why}", f"End the name in {', '.join(writers)}.")
+    raise ZooError(f"Weights cannot be written to {str(path)!r}{why}", f"End the name in {', '.join(writers)}.")
