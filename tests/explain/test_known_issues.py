@@ -393,6 +393,13 @@ def test_a_harmless_line_after_a_crash_does_not_hide_it() -> None:
         (EXCERPTS["kernel-died"][1] + "\n" + EXCERPTS["mps-broadcast"][1], "kernel-died"),
         (EXCERPTS["cudnn-not-started-jax"][1], "cudnn-not-started"),
         ("TypeError: ctypes objects containing pointers cannot be pickled", "value-error-other"),
+        ("ImportError: cannot import name 'Zeta' from 'keras_nlp.layers'", "keras-path-moved"),
+        (EXCERPTS["slurm-canceled"][1], "slurm-time-limit"),
+        (EXCERPTS["slurm-memory"][1] + "\n" + EXCERPTS["slurm-canceled"][1], "slurm-canceled"),
+        (EXCERPTS["wsl-libcuda-link-harmless"][1], "wsl-gpu"),
+        ("Assertion `*input >= 0. && *input <= 1.` failed.\ndevice-side assert triggered", "cuda-kernel-fault"),
+        (EXCERPTS["coreml-selector-missing"][1], "metal-nsinvalidargument"),
+        (EXCERPTS["ptxas-older-than-compiler"][1], "cuda-arch-toolkit"),
     ],
 )
 def test_narrow_rules_do_not_match_neighboring_failures(log: str, name: str) -> None:
