@@ -190,4 +190,17 @@ def test_a_style_network_is_held_to_its_loss_on_its_photos(monkeypatch: pytest.M
 
 
 def test_what_a_backend_does_not_promise_is_not_judged() -> None:
-    assert judged("backend=plaidml") == {}
+    given = Overrides.parse(
+        ["model=transformer/classifier", "backend=plaidml", "data=text_folder", "data.root=reviews"]
+    )
+    settings = registry.compose_settings("train", given)
+    assert isinstance(settings, TextTraining)
+    data = {"name": "text_folder", "sha256": "0" * 64}
+    record = {"exit": "completed", "data": data, "metrics": {"test_accuracy": 0.9}}
+    assert promises.judge(discovery.command_of("train", given), settings, RunRecord.from_json(record)) == {}
+
+
+def test_a_backend_has_a_promise_for_fewer_steps() -> None:
+    words = ["backend=plaidml", "trainer.epochs=1", "trainer.steps=200"]
+    assert judged(*words, loss=2.5) == {"expected": {"val_loss": {"at_most": 2.75, "met": True}}}
+    assert judged("backend=plaidml")["expected_not_applicable"]["because"][1] == "trainer.steps=500 (recipe: 200)"
