@@ -395,7 +395,7 @@ def test_a_harmless_line_after_a_crash_does_not_hide_it() -> None:
         ("TypeError: ctypes objects containing pointers cannot be pickled", "value-error-other"),
         ("ImportError: cannot import name 'Zeta' from 'keras_nlp.layers'", "keras-path-moved"),
         (EXCERPTS["slurm-canceled"][1], "slurm-time-limit"),
-        (EXCERPTS["slurm-memory"][1] + "\n" + EXCERPTS["slurm-canceled"][1], "slurm-canceled"),
+        (EXCERPTS["slurm-memory-limit"][1], "slurm-canceled"),
         (EXCERPTS["wsl-libcuda-link-harmless"][1], "wsl-gpu"),
         ("Assertion `*input >= 0. && *input <= 1.` failed.\ndevice-side assert triggered", "cuda-kernel-fault"),
         (EXCERPTS["coreml-selector-missing"][1], "metal-nsinvalidargument"),
