@@ -15,7 +15,7 @@ if sys.version_info < (3, 11):  # noqa: UP036  (the kernel of an old stack)
     raise ImportError("zoo.api needs Python 3.11 or newer; this is the Python of a stack, %s" % sys.executable)  # noqa: UP031
 
 from zoo.config.overrides import Overrides
-from zoo.core.errors import not_installed
+from zoo.core.errors import ZooError, not_installed
 from zoo.runs.result import Run
 
 __all__ = ["Run", "bench", "evaluate", "export", "infer", "train"]
@@ -87,6 +87,10 @@ def _run(verb: str, settings: dict[str, Any]) -> Run:
     try:
         from zoo.tasks import registry
 
-        return registry.dispatch(verb, registry.with_gpu(Overrides.of(named)))
+        try:
+            overrides = registry.with_gpu(Overrides.of(named))
+        except (RecursionError, ValueError) as error:  # endless, or a number with thousands of digits
+            raise ZooError(f"Cannot read the values of {', '.join(named)}: {error}", "Correct them.") from error
+        return registry.dispatch(verb, overrides)
     except ModuleNotFoundError as error:
         raise not_installed(error) or error from error

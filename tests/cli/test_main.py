@@ -208,6 +208,12 @@ def test_an_empty_cache_is_named(
     assert "There is nothing to remove" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("what", ["cache", "env", "kernel"])
+def test_a_name_next_to_all_removes_nothing(what: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([what, "remove", "torch", "--all"]) == 1
+    assert "--all removes more than 'torch'" in capsys.readouterr().err
+
+
 def test_explain_reads_the_end_of_a_huge_log(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     log = tmp_path / "huge.log"
     with log.open("wb") as stream:

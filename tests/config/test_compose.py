@@ -132,6 +132,12 @@ def test_a_rejected_value_is_shown_as_it_was_typed(word: str, message: str) -> N
     assert message in refusal("model=mnist", word)
 
 
+def test_a_setting_of_a_different_command_is_named_as_such() -> None:
+    assert "there is no key 'data.text_column' for this command and model\n" in refusal("data.text_column=x")
+    message = refusal("batch_size=3")
+    assert "no key 'batch_size' for this command and model; did you mean 'trainer.batch_size'?" in message
+
+
 def test_all_values_out_of_range_are_reported_at_once() -> None:
     message = refusal(
         "trainer.epochs=0", "trainer.learning_rate=-1", "model.dropout=1", "data.train_limit=0", "seed=-1"

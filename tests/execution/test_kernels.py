@@ -63,6 +63,8 @@ def test_kernels_are_named_by_what_they_are_listed_and_removed(
         "zoo-tf-2.21",
         "zoo-tf-2.21-pandas",
     ]
+    assert main(["kernel", "install", "stack=none", "--name", "../x"]) == 1
+    assert "'../x' is not a valid name of a kernel" in capsys.readouterr().err
     assert main(["kernel", "remove", "mine"]) == 0
     assert not third.exists()
     assert main(["kernel", "remove", "--all"]) == 0

@@ -391,3 +391,9 @@ def test_from_python_it_is_the_same_path(zoo: Zoo, tmp_path: Path, monkeypatch: 
 def test_from_python_mistakes_are_errors_not_exits(zoo: Zoo) -> None:
     with pytest.raises(ZooError, match="did you mean"):
         api.train(model="mnits")
+    endless: dict[str, object] = {}
+    endless["a"] = endless
+    with pytest.raises(ZooError, match="Cannot read the values of trainer: maximum recursion"):
+        api.train(trainer=endless)
+    with pytest.raises(ZooError, match="Cannot read the values of seed: Exceeds the limit"):
+        api.train(seed=10**5000)

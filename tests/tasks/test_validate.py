@@ -300,6 +300,8 @@ def test_all_recipes_are_validated_and_the_second_start_skips_them(
     monkeypatch.setattr(recipe_status, "promised", lambda *_: {"digits": {"test_accuracy": 0.9}})
     monkeypatch.setattr(recipe_status, "file_sha256", lambda *_: "0" * 64)  # of the environment that pretends
     words = ["validate", "--all", "model=mnist", "backend=cpu", "stack=tf-2.21,torch"]
+    assert main([*words, "data=mnist"]) == 1
+    assert "data=mnist has no effect with --all" in capsys.readouterr().err
     assert main(words) == 0
     shown = capsys.readouterr()
     assert "[1/2, time left unknown] model=mnist backend=cpu data=digits stack=tf-2.21" in shown.err

@@ -89,6 +89,16 @@ def test_what_cannot_be_had_is_told(
     assert all(word in str(error.value) for word in words), error.value
 
 
+def test_a_huge_file_of_a_different_kind_is_rejected_before_its_checksum_is_computed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with (tmp_path / "w.npz").open("wb") as file:
+        file.truncate(20 << 30)
+    monkeypatch.setattr(pretrained, "file_sha256", lambda path: pytest.fail(f"reads all of {path}"))
+    with pytest.raises(ZooError, match=r"w\.npz is refused: it is neither HDF5"):
+        pretrained.choose(str(tmp_path / "w.npz"), FULL)
+
+
 def test_none_is_none() -> None:
     assert pretrained.choose("none", FULL) is None
     assert pretrained.choose(None, FULL) is None

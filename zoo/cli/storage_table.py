@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from zoo.core import console
 from zoo.core.errors import ZooError
@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from zoo.runs.storage import StoredItem
 
 T = TypeVar("T")
-Names = TypeVar("Names", bound=list[str] | None)
 # Largest number of rows in a table of runs, because reading thousands takes seconds.
 NEWEST = 100
 
@@ -34,11 +33,11 @@ def show_stored(title: str, rows: "list[StoredItem]", as_json: bool) -> None:
     show(title, rows, as_json, cells, "Nothing is stored")
 
 
-def remove(names: Names, remover: Callable[[Names], Iterable[Path]], unnamed: ZooError) -> int:
-    """Remove the named items, or all of them for None, and print each; raise ``unnamed`` without a name."""
-    if names == []:
-        raise unnamed
-    gone = list(remover(names))
+def remove(names: list[str], remover: Callable[[Any], Iterable[Path]], unnamed: ZooError, every: bool = False) -> int:
+    """Remove the named items, or all of them, and print each; raise ``unnamed`` without a name."""
+    if every == bool(names):
+        raise ZooError(f"--all removes more than {names[0]!r}", "Give either names or --all.") if every else unnamed
+    gone = list(remover(None if every else names))
     console.say("\n".join(f"Removed {folder}" for folder in gone) or "There is nothing to remove")
     return 0
 

@@ -295,8 +295,7 @@ def _lay_on(tree: Any, key: str, value: Any) -> str | None:
         known = {*valid, *(name.removesuffix(".name") for name in valid)}
         meant = next((f"; did you mean {name!r}?" for name in KEYS_ELSEWHERE.get(key, ()) if name in known), "")
         elsewhere = key in declared.everywhere() and not meant
-        last = key.rpartition(".")[2]
-        near = [name for name in known if name.rpartition(".")[2] == last] if elsewhere else list(valid)
+        near = [name for name in known if name.split(".")[-1] == key.split(".")[-1]] if elsewhere else list(valid)
         return f"there is no key {key!r}{' for this command and model' * elsewhere}{meant or nearest(key, near)}"
     if value == "" and valid[key] != "":
         return f"{key}= has no value; give one, or remove {key}="

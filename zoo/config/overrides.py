@@ -84,7 +84,7 @@ class Overrides:
     @classmethod
     def of(cls, settings: Mapping[str, Any], layer: str = USER) -> "Overrides":
         """Build overrides from Python values, nested or with dotted keys."""
-        values = [(key, _plain(value)) for key, value in leaves(settings) if value != {}]
+        values = [(key, _plain(value)) for key, value in leaves(settings) if not isinstance(value, dict)]
         return cls(Override(key, value, override(key, value), layer) for key, value in values)
 
     def __iter__(self) -> Iterator[Override]:
@@ -184,9 +184,7 @@ def _parse_one(text: str, layer: str, literal: Collection[str]) -> Override | st
     except HydraException:
         hint = "write KEY=VALUE"
         if equals and not _KEY.fullmatch(key):
-            odd = re.search(r"[^\x00-\x7f]", key)
-            letter = f"; U+{ord(odd[0]):04X} in it is not a letter of ASCII" if odd else ""
-            hint = f"{key[:60]!r} is not the name of a setting{letter}"
+            hint = f"{key[:60]!a} is not the name of a setting"
         elif call := re.fullmatch(r"(interval|glob)\(.*\)", value.strip()):
             hint = f"{call[1]}() is not supported; list the values, or search with python -m zoo tune"
         elif value.startswith("="):

@@ -191,14 +191,11 @@ def needless(settings: Any, given: Iterable[str], defaults: bool = False) -> dic
             if name in values and not _is_met(values[name], condition):
                 shown = name.removesuffix(".name")
                 more = "" if "!=" in condition else f", or set {shown}{'=' * bool(words)}{words.replace('|', ' or ')}"
-                result.setdefault(key, f"{key} has no effect with {shown}={_shown(values[name])}: remove it{more}")
+                value = values[name]
+                plain = ",".join(map(str, value)) if isinstance(value, list) else value
+                now = plain if plain and isinstance(plain, str) else typed(value)
+                result.setdefault(key, f"{key} has no effect with {shown}={now}: remove it{more}")
     return result
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, list):
-        return ",".join(map(str, value)) or "[]"
-    return value if isinstance(value, str) else typed(value)
 
 
 def _is_met(value: Any, condition: str) -> bool:

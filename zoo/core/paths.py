@@ -173,5 +173,5 @@ def key_of(name: str) -> str:
 
 
 def siblings(path: Path) -> list[str]:
-    """List the names in the folder of a path, or nothing if it is missing; raise OSError if it cannot be listed."""
-    return [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
+    """List the names next to a path, or nothing without its folder; raise OSError if this cannot be listed."""
+    return [entry.name for entry in path.parent.iterdir() if entry != path] if path.parent.is_dir() else []

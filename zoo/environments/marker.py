@@ -177,8 +177,10 @@ def changed(folder: Path, every: bool) -> list[str]:
             continue
         status = _status(site / name)
         is_suspect = status is None or status.st_mtime >= built or str(status.st_size) != size
-        if checksum and is_suspect and (status is None or _sha256(site / name) != checksum):
-            result.append(name)
+        if checksum and is_suspect:
+            actual = bytes.fromhex(file_sha256(site / name)) if status else b""
+            if base64.urlsafe_b64encode(actual).decode().rstrip("=") != checksum:
+                result.append(name)
     files = (os.path.join(place, name) for place, _, names in os.walk(site) for name in names)
     names = (os.path.relpath(file, site) for file in files if file.endswith(MODULES))
     return result + [name for name in names if name not in known]
@@ -191,10 +193,6 @@ def _recorded(site: Path) -> Iterator[tuple[str, str, str, str]]:
         with record.open(newline="", encoding="utf-8", errors="surrogateescape") as rows:
             for name, checksum, size in (row[:3] for row in csv.reader(rows) if len(row) > 2):
                 yield package, name, checksum.removeprefix("sha256="), size
-
-
-def _sha256(path: Path) -> str:
-    return base64.urlsafe_b64encode(bytes.fromhex(file_sha256(path))).decode().rstrip("=")
 
 
 def inventory(python: Path) -> Inventory:

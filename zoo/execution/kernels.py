@@ -41,15 +41,19 @@ def folder() -> Path:
     return Path(platformdirs.user_data_dir("jupyter", appauthor=False)) / "kernels"
 
 
+def check_name(name: str) -> str:
+    """Return the name of a kernel; raise ZooError if it is invalid, or if a different program installed the kernel."""
+    if not re.fullmatch(r"[a-z0-9._-]+", name):
+        raise ZooError(f"{name!r} is not a valid name of a kernel", "Use a-z, 0-9 and the characters . _ -")
+    if (folder() / name).exists() and name not in {kernel.name for kernel in installed()}:
+        raise ZooError(f"{folder() / name} was not installed by zoo", "Choose another name: --name NAME")
+    return name
+
+
 def install(stack: ProvenStack, name: str | None = None) -> Path:
     """Register a stack with :data:`PACKAGE` as a kernel, or replace a kernel of the zoo; return its folder."""
     parts = [part for part in stack.label.split("+") if part != PACKAGE]
-    name = name or "-".join(["zoo", *parts])
-    if not re.fullmatch(r"[a-z0-9._-]+", name):
-        raise ZooError(f"{name!r} is not a valid name of a kernel", "Use a-z, 0-9 and the characters . _ -")
-    target = folder() / name
-    if target.exists() and name not in {kernel.name for kernel in installed()}:
-        raise ZooError(f"{target} was not installed by zoo", "Choose another name: --name NAME")
+    target = folder() / check_name(name or "-".join(["zoo", *parts]))
     python = stack.environment.python
     path = {"PATH": f"{python.parent}{os.pathsep}${{PATH}}", "VIRTUAL_ENV": str(stack.environment.folder)}
     spec = {

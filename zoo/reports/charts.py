@@ -70,10 +70,11 @@ def lines(series: Sequence[Series], x: Axis, y: Axis, caption: str, marks: Seque
     longest = max((len(tick(value, y)) for value in up.ticks), default=0)
     left = min(max(LEFT, 28 + DIGIT * longest), WIDTH / 2)
     across = _scale(x, [point[0] for point in points], left, WIDTH - left - RIGHT)
+    inside = [mark for mark in marks if across.low <= mark.x <= across.high]
     drawn = [
         *_grid(across, up),
         *(_line(number, each, across, up) for number, each in kept.items()),
-        *(_mark(each, across, up) for each in marks if _inside(each, across, up)),
+        *(_mark(each, across, up) for each in inside if each.y is None or up.low <= each.y <= up.high),
     ]
     spoken = " ".join(
         f"{each.name}: from {short(each.points[0][1])} to {short(each.points[-1][1])}." for each in kept.values()
@@ -190,10 +191,6 @@ def _marker(number: int, x: float, y: float, style: str) -> Html:
     corners = ((0, -4), (4, 3), (-4, 3)) if kind == 2 else ((0, -4), (4, 0), (0, 4), (-4, 0))
     path = " ".join(f"{round(x + dx, 1)},{round(y + dy, 1)}" for dx, dy in corners)
     return tag("polygon", points=path, class_=fill)
-
-
-def _inside(mark: Mark, across: _Scale, up: _Scale) -> bool:
-    return across.low <= mark.x <= across.high and (mark.y is None or up.low <= mark.y <= up.high)
 
 
 def _mark(mark: Mark, across: _Scale, up: _Scale) -> Html:

@@ -59,20 +59,19 @@ def table(caption: str, headings: list[str], rows: Sequence[Sequence[Child]], fi
     right = dict.fromkeys(figures, "figure")
     head = [tag("th", text, scope="col", class_=right.get(index)) for index, text in enumerate(headings)]
     # A single word in a heading, such as the name of a run, is not broken at its hyphens.
-    titles = [tag("th", row[0], scope="row", class_="word" if _is_word(row[0], 40) else None) for row in rows]
-    others = [[_cell(row[at], right.get(at)) for at in range(1, len(row))] for row in rows]
+    titles = [tag("th", row[0], scope="row", class_=_kind(row[0], 40)) for row in rows]
+    others = [
+        [tag("td", row[at], class_=right.get(at) or _kind(row[at], 16)) for at in range(1, len(row))] for row in rows
+    ]
     body = [tag("tr", *each) for each in zip(titles, others, strict=True)]
     drawn = tag("table", tag("caption", caption), tag("thead", tag("tr", head)), tag("tbody", body))
     return tag("div", drawn, class_="wide", role="region", aria_label=caption, tabindex=0)
 
 
-def _is_word(cell: Child, longest: int) -> bool:
-    return isinstance(cell, str) and not isinstance(cell, Html) and len(cell) <= longest and " " not in cell
-
-
-def _cell(cell: Child, kind: str | None) -> Html:
-    """Return a cell; a single short word, such as a date, is not broken at its hyphens."""
-    return tag("td", cell, class_=kind or ("word" if _is_word(cell, 16) else None))
+def _kind(cell: Child, longest: int) -> str | None:
+    """Return the class of a single short word, such as a date, which is not broken at its hyphens."""
+    is_word = isinstance(cell, str) and not isinstance(cell, Html) and len(cell) <= longest and " " not in cell
+    return "word" if is_word else None
 
 
 def pairs(rows: Iterable[tuple[str, Child]]) -> Html:

@@ -245,10 +245,6 @@ def _describe(context: RunContext[ExportConfig], subject: Subject, rows: list[Js
     atomic_write(part / "README.md", head + "\n".join(export_table.markdown(rows, compared)) + "\n")
 
 
-def _not_written(target: Path, error: OSError) -> ZooError:
-    return storage_error("write", target, error, ROOM if error.errno in FULL else ELSEWHERE)
-
-
 def _placed(part: Path, target: Path, otherwise: Path) -> tuple[Path, ZooError | None]:
     """Move a folder to ``target`` or, on failure, to ``otherwise``, so that results are not lost.
 
@@ -263,7 +259,8 @@ def _placed(part: Path, target: Path, otherwise: Path) -> tuple[Path, ZooError |
         os.rename(part, otherwise)
         occupied = os.path.lexists(target) and error.errno in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR)
         words = f"{target} already exists (created while this command ran); it was not changed"
-        problem = ZooError(words, ELSEWHERE) if occupied else _not_written(target, error)
+        remedy = ROOM if error.errno in FULL else ELSEWHERE
+        problem = ZooError(words, ELSEWHERE) if occupied else storage_error("write", target, error, remedy)
         return otherwise, ZooError(problem.message, f"{problem.remedy}\nThe exported files are in {otherwise}.")
     return target, None
 

@@ -11,6 +11,7 @@ from typing import Any
 from zoo.config import bounds, compose, config_files, setting
 from zoo.config.overrides import Overrides, leaves
 from zoo.core import paths
+from zoo.core.errors import ZooError
 from zoo.core.files import file_sha256
 from zoo.environments import backends, selection, stacks
 from zoo.environments import machine as machines
@@ -212,8 +213,10 @@ def _missing(
     point = ranges.point(command, model, backend.name, data).with_("user", {"stack": stack})
     settings = promised_settings(promises[data], data, folder if point.is_given("data") else None)
     seconds = [sum(row["seconds"].values()) for row in known]
-    point = given.without("data.root", *choice) | point.with_("user", settings)
-    yield Planned(point, seconds[0] if seconds else None)
+    point, more = point.with_("user", settings), given.without("data.root", *choice)
+    if clash := [entry.text for entry in more if point.is_given(entry.key)]:
+        raise ZooError(f"{clash[0]} has no effect with --all, which uses the settings of recipes", "Remove it.")
+    yield Planned(more | point, seconds[0] if seconds else None)
 
 
 def promised_settings(promise: dict[str, Any], data: str, folder: Path | None) -> dict[str, Any]:

@@ -33,7 +33,10 @@ def read(overrides: Overrides) -> tuple[Search, Path | None]:
         raise ZooError(f"{empty[0]}= has no value", f"Give one, or remove {empty[0]}=.")
     launcher, rest = record.separate(overrides.without(*OWN))
     _refuse(rest)
-    model, data = (_named(key, rest) for key in ("model", "data"))
+    model, data = rest.get("model"), rest.get("data")
+    if model is None or data is None:
+        missing = "model" if model is None else "data"
+        raise ZooError(f"{missing} is missing", "For example: python -m zoo tune model=mnist_dense data=digits")
     stack = rest.get("stack")
     backend = rest.get("backend")
     probed = registry.compose_settings("train", rest | launcher).launcher
@@ -83,13 +86,6 @@ def _refuse(rest: Overrides) -> None:
         raise ZooError(
             f"{several[0]!r} has several values", "List the values to search in the search space: space=FILE"
         )
-
-
-def _named(key: str, rest: Overrides) -> str:
-    value = rest.get(key)
-    if value is None:
-        raise ZooError(f"{key} is missing", "For example: python -m zoo tune model=mnist_dense data=digits")
-    return value
 
 
 def _limit(own: dict[str, str]) -> float | None:

@@ -67,9 +67,11 @@ def choose(
         return None
     if zoo_networks.is_named(source):
         return _of_the_zoo(source, model, given)
-    from zoo.weights import io
+    from zoo.weights import formats, io
 
     path = imagenet.published(model, checksum) if source == "imagenet" else _own(source)
+    if path.stat().st_size > formats.MOST_BYTES:
+        io.read(path)  # rejects most large files before their checksum is computed
     sha256 = file_sha256(path)
     if checksum not in (None, sha256):
         remedy = "Get the right file, or correct the checksum."

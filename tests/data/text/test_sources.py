@@ -46,6 +46,16 @@ def test_a_folder_and_an_archive_of_it_are_the_same(tmp_path: Path) -> None:
         assert (texts.class_names, texts.blank) == (["neg", "pos"], 1)
 
 
+def test_a_table_that_is_too_large_is_refused_before_it_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with (tmp_path / "t.csv").open("wb") as file:
+        file.truncate(20 << 30)
+    monkeypatch.setattr(sources, "file_sha256", lambda path: pytest.fail(f"reads all of {path}"))
+    with pytest.raises(ZooError, match=r"t\.csv has 21,474,836,480 bytes"):
+        sources.source_of(row("text_table", tmp_path / "t.csv"))
+
+
 def test_the_checksum_is_of_the_content(tmp_path: Path) -> None:
     root = folder(tmp_path, PARTED)
     before = sources.source_of(row("text_folder", root)).sha256

@@ -26,4 +26,4 @@ def _remove(parsed: argparse.Namespace) -> int:
     from zoo.runs import storage
 
     unnamed = ZooError("Nothing is named", "`python -m zoo cache list` lists what can be removed.")
-    return storage_table.remove(None if parsed.all else parsed.name, storage.remove_cached, unnamed)
+    return storage_table.remove(parsed.name, storage.remove_cached, unnamed, parsed.all)

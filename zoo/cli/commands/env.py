@@ -51,4 +51,4 @@ def _remove(parsed: argparse.Namespace) -> int:
     from zoo.environments import store
 
     unnamed = ZooError("No environment is named", "Name stacks, or use --all; `python -m zoo env list` lists them.")
-    return storage_table.remove(None if parsed.all else parsed.stack, store.remove, unnamed)
+    return storage_table.remove(parsed.stack, store.remove, unnamed, parsed.all)

@@ -37,6 +37,8 @@ def _install(parsed: argparse.Namespace) -> int:
     from zoo.execution import kernels
 
     settings = dict(stack_choice.setting(word) for word in parsed.overrides)
+    if parsed.name:
+        kernels.check_name(parsed.name)
     added = stack_choice.requested([kernels.PACKAGE, *parsed.packages], parsed.requirements)
     stack = stack_choice.prepare(settings, added)
     folder = kernels.install(stack, parsed.name)
@@ -49,4 +51,4 @@ def _remove(parsed: argparse.Namespace) -> int:
     from zoo.execution import kernels
 
     unnamed = ZooError("No kernel is named", "Name kernels, or use --all; `python -m zoo kernel list` lists them.")
-    return storage_table.remove(None if parsed.all else parsed.name, kernels.remove, unnamed)
+    return storage_table.remove(parsed.name, kernels.remove, unnamed, parsed.all)

@@ -190,6 +190,8 @@ def _unread_files(root: Path) -> list[str]:
 
 
 def _files(row: LabelledData, rows: Callable[..., Iterable[Row]], files: list[File], notes: list[str]) -> TextSource:
+    for *_, path in files:
+        text_files.require_size(path)
     sums = "".join(f"{part} {name} {file_sha256(path)}\n" for part, name, path in files)
 
     def read() -> LabelledTexts:

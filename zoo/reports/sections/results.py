@@ -207,7 +207,9 @@ def confusion(folder: Path) -> Html | None:
     """Show the confusion matrix with recall, precision and F1 by class, or its image if there are many classes."""
     rows = untrusted.table(folder, "confusion.csv", MOST_CLASSES + 1)
     if not rows:
-        return join([_labels(folder), _mistakes(folder)])
+        labels = untrusted.table(folder, "labels.csv", untrusted.MOST_ROWS)
+        drawn = _table("Figures of each label", labels, list(labels[0])[:8]) if labels else None
+        return join([drawn, _mistakes(folder)])
     if len(rows) > MOST_CLASSES:
         return join([images.shown(folder, "confusion.png", "Confusion matrix"), _mistakes(folder)])
     first, *classes = list(rows[0])
@@ -228,11 +230,6 @@ def errors_title(folder: Path) -> str:
     kinds = {"labels.csv": "Labels", "scatter.png": "Largest errors"}
     names = untrusted.names(folder, ".csv", ".png")
     return next((title for name, title in kinds.items() if name in names), "Confusion matrix")
-
-
-def _labels(folder: Path) -> Html | None:
-    rows = untrusted.table(folder, "labels.csv", untrusted.MOST_ROWS)
-    return _table("Figures of each label", rows, list(rows[0])[:8]) if rows else None
 
 
 def _figures(line: list[float], taken: list[float], classes: list[str], true: str) -> list[Html]:
