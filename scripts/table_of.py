@@ -159,6 +159,11 @@ def images_below(folder: Path) -> list[str]:
     return names
 
 
+def levels(folders: Iterable[str]) -> Row:
+    """Return a column for each of the folders around a file: folder1 is the outermost one."""
+    return {f"folder{number}": name for number, name in enumerate(folders, 1)}
+
+
 def of_names(folder: Path) -> Iterable[Row]:
     """Yield a row for each image below a folder."""
     names = images_below(folder)
@@ -166,7 +171,7 @@ def of_names(folder: Path) -> Iterable[Row]:
     for name in names:
         *folders, _ = name.split("/")
         stem = set_parts.stem_of(name)
-        row = {"image": name} | {f"folder{number}": each for number, each in enumerate(folders, 1)}
+        row = {"image": name} | levels(folders)
         row |= {
             "folders": "/".join(folders),
             "inner": "/".join(folders[1:]),
@@ -516,7 +521,7 @@ def of_folders(folder: Path) -> Iterable[Row]:
     for file in below(folder, ".txt"):
         folders = file.relative_to(folder).parts[:-1]
         if folders:
-            yield {"text": text_of(file)} | {f"folder{number}": name for number, name in enumerate(folders, 1)}
+            yield {"text": text_of(file)} | levels(folders)
 
 
 def of_labels(file: Path, column: str) -> Iterable[Row]:
@@ -649,18 +654,16 @@ def rows_of(file: Path) -> list[Row]:
 def of_texts(source: Path) -> Iterable[Row] | Parts:
     """Return the rows of a Parquet, ARFF or JSON file, or of each part: of several files, or lists in JSON."""
     parts: Parts = defaultdict(list)
-    for file in below(source, ".parquet", ".arff", deep=False) if source.is_dir() else []:
-        rows = of_arff(file) if file.suffix == ".arff" else _flat(of_parquet(file))
-        parts[set_parts.role_of(file.stem) or "train"] += rows
+    readers: dict[str, Callable[[Path], Iterable[Row]]] = {".parquet": of_parquet, ".arff": of_arff}
+    for file in below(source, *readers, deep=False) if source.is_dir() else []:
+        parts[set_parts.role_of(file.stem) or "train"] += _flat(readers[file.suffix](file))
     if source.is_dir() and not parts:
         raise ZooError(f"{source} has no Parquet or ARFF files", "Name the folder that directly contains them.")
-    if source.suffix == ".arff":
-        return of_arff(source)
     content = json_of(source) if source.suffix == ".json" else None
     for name, values in content.items() if isinstance(content, dict) else ():
         if (part := set_parts.role_of(name)) and isinstance(values, list):
             parts[part] += _of_lists(values)
-    return parts or _flat(of_parquet(source) if source.suffix == ".parquet" else of_json(source))
+    return parts or _flat(readers.get(source.suffix, of_json)(source))
 
 
 def of_arff(file: Path) -> Iterable[Row]:

@@ -35,8 +35,10 @@ def show_stored(title: str, rows: "list[StoredItem]", as_json: bool) -> None:
 
 def remove(names: list[str], remover: Callable[[Any], Iterable[Path]], unnamed: ZooError, every: bool = False) -> int:
     """Remove the named items, or all of them, and print each; raise ``unnamed`` without a name."""
-    if every == bool(names):
-        raise ZooError(f"--all removes more than {names[0]!r}", "Give either names or --all.") if every else unnamed
+    if every and names:
+        raise ZooError(f"--all removes more than {names[0]!r}", "Give either names or --all.")
+    if not every and not names:
+        raise unnamed
     gone = list(remover(None if every else names))
     console.say("\n".join(f"Removed {folder}" for folder in gone) or "There is nothing to remove")
     return 0

@@ -88,11 +88,14 @@ def of_mac(reports: Mapping[str, str], notes: list[str]) -> list[Gpu]:
 def _nvidia_gpus(text: str, capabilities: str) -> list[Gpu]:
     rows = [[cell.strip() for cell in line.rsplit(",", 2)] for line in text.splitlines() if line.count(",") >= 2]
     numbers = re.findall(r"^\d+\.\d+$", capabilities, re.MULTILINE)
-    # Old drivers do not report it for Maxwell and Pascal cards.
-    known = [[number for pattern, number in COMPUTE_BY_NAME.items() if re.search(pattern, row[0])] for row in rows]
-    compute = numbers if len(numbers) == len(rows) else [each[0] if each else None for each in known]
+    compute = numbers if len(numbers) == len(rows) else [_compute_of(row[0]) for row in rows]
     pairs = zip(rows, compute, strict=True)
     return [Gpu(row[0], "nvidia", _megabytes(row[1]), driver=row[2], compute=number) for row, number in pairs]
+
+
+def _compute_of(name: str) -> str | None:
+    """Return the compute capability of Maxwell and Pascal cards (NVIDIA's list), which old drivers do not report."""
+    return next((number for pattern, number in COMPUTE_BY_NAME.items() if re.search(pattern, name)), None)
 
 
 def _pci_gpus(text: str) -> list[Gpu]:

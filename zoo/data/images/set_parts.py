@@ -135,9 +135,9 @@ def _chosen(path: Path, group: dict[str, str], others: list[str], inside: dict[s
     """Return the folder of each part; reject two folders of one part, and further folders that may hold classes."""
     trained = {name for folder, part in group.items() if part == "train" for name in inside[folder]}
     unsorted = [name for name in others if trained and len(inside[name]) < 2 and not trained & set(inside[name])]
-    images = {name: list(decode.iter_images(path / name)) for name in others if name not in unsorted}
+    rest = [name for name in others if name not in unsorted]
     # Archives may contain a copy of all parts in a folder (Chest X-Ray Images).
-    full = [name for name, each in images.items() if not all((path / image).is_file() for image in each)]
+    full = [name for name in rest if not all((path / image).is_file() for image in decode.iter_images(path / name))]
     if full:
         raise ZooError(
             f"{path} contains the parts {listed(group)} of a data set, and also images in {listed(full)}",

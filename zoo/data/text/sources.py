@@ -213,6 +213,10 @@ def _joined(root: Path, files: list[Path]) -> str:
     return f"If each file is a class, join them: {write}. If not, give one file."
 
 
+def _append_command(files: Iterable[Path]) -> str:
+    return f"`awk 1 {shlex.join(map(str, files))} > joined.tsv`"
+
+
 def _tables(row: LabelledData) -> tuple[list[File], list[str]]:
     """Return the table that the settings name, or those of a folder's parts, and notes on unread files."""
     root = text_files.data_root(row.root, "a table, or a folder with train.csv and test.csv (or .tsv, .txt)")
@@ -259,8 +263,7 @@ def _tables(row: LabelledData) -> tuple[list[File], list[str]]:
         raise ZooError(
             f"{root} does not hold one train and one test table (or validation table), but {names}",
             _joined(root, files)
-            or f"To join tables without headers: `awk 1 {shlex.join(map(str, plain))} > joined.tsv`. "
-            * (len(plain) > 1)
+            or f"To join tables without headers: {_append_command(plain)}. " * (len(plain) > 1)
             + "Name one file, or add train and test. `paste TEXTS LABELS > train.tsv` joins "
             "files of texts and labels. If the labels are in another table, join both by the column that they share.",
         )
@@ -371,7 +374,7 @@ def _refuse_other_lines(row: LabelledData, files: list[File], read: dict[Path, l
         if 1 < len(ends) <= len(lines) / 10 and all("\t" in line for line in lines if line.strip()):
             raise ZooError(
                 f"Each line of {path} ends with a tab and one of {listed(sorted(ends))}, as the rows of a table do",
-                f"To learn these labels: `awk 1 {shlex.join(map(str, read))} > joined.tsv`. "
+                f"To learn these labels: {_append_command(read)}. "
                 "Then give data=text_table data.root=joined.tsv data.text_column=0 data.label_column=1.",
             )
         words = Counter(re.sub(r".*@", "", line.strip()) for line in lines if re.search(r"\s*@\w+\s*$", line))

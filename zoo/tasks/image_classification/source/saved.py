@@ -60,10 +60,9 @@ def classifier(context: RunContext[ClassifierConfig], dataset: ArrayDataset | No
     about = {} if settings.wants_features else exported(model.path)
     kind = LABELS if model.labels else target_of(about)
     own = about.get("classes") if settings.classes is None else None
-    is_named = settings.classes or any((model.path.parent / name).is_file() for name in class_names.BESIDE)
     if own and len(own) == (model.outputs or 0) and all(isinstance(name, str) for name in own):
         names = list(own)
-    elif model.measures and not settings.wants_features and not (model.unsure and is_named):
+    elif model.measures and not settings.wants_features and not (model.unsure and _is_named(settings, model)):
         kind = NUMBER
         if model.unsure:
             console.say(f"{model.path.name} ends in one number. If it is the logit of two classes, give classes=FILE")
@@ -165,6 +164,10 @@ def size_of(settings: ClassifierConfig, path: Path, edges: tuple[int | None, int
     if (height or size, width or size) != (size, size):
         raise ZooError(f"{path} takes images of {height} x {width}, not {size} x {size}", "Leave size= out.")
     return size, size
+
+
+def _is_named(settings: ClassifierConfig, model: SavedModel) -> bool:
+    return bool(settings.classes) or any((model.path.parent / name).is_file() for name in class_names.BESIDE)
 
 
 def _class_names(settings: ClassifierConfig, model: SavedModel) -> list[str]:
